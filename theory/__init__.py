@@ -1,0 +1,54 @@
+"""The theory of speculative diffusion: acceptance rules, optimal targets, throughput and frontiers.
+
+Names are imported from their modules on first use, so that ``import specfrontier.theory`` stays light.
+"""
+
+# ruff: noqa: F401  (re-exported through the table)
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the table below once more, for type checkers and editors
+    from specfrontier.theory.rules import (
+        AcceptanceRule,
+        Linear,
+        Lossless,
+        ReplacementRule,
+        TargetRule,
+        acceptance_rule,
+        registered_rules,
+        rule_from_spec,
+    )
+
+#: Public names by module, sorted by module.
+_PUBLIC: dict[str, tuple[str, ...]] = {
+    "rules": (
+        "AcceptanceRule",
+        "Linear",
+        "Lossless",
+        "ReplacementRule",
+        "TargetRule",
+        "acceptance_rule",
+        "registered_rules",
+        "rule_from_spec",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module = import_module(f"{__name__}.{_MODULE_OF[name]}")
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    value = getattr(module, name)
+    globals()[name] = value  # later look-ups skip this function
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
