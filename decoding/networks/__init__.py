@@ -1,0 +1,1 @@
+"""Networks of drafters whose classes transformers does not hold."""

@@ -1,0 +1,259 @@
+"""A pre-norm, rotary, gated-MLP transformer: the body that the diffusion drafters share.
+
+Parameter names are those of Qwen2 and Qwen3 in transformers, and so of Dream's and SDAR's public checkpoints:
+weights load one to one, and an autoregressive checkpoint can initialise a diffusion drafter (Dream's recipe).
+What differs between families is a switch of the configuration (`attention_bias`, `qk_norm`) and who sees whom,
+which the caller says with a mask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class BackboneConfig:
+    """Shape of a backbone, read from a checkpoint's `config.json`.
+
+    `attention_bias`: biases on q, k and v (Qwen2, Dream). `qk_norm`: RMS norm of each head's q and k (Qwen3, SDAR).
+    """
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    rms_norm_eps: float = 1e-6
+    rope_theta: float = 10_000.0
+    max_position_embeddings: int = 2048
+    attention_bias: bool = True
+    qk_norm: bool = False
+    tie_word_embeddings: bool = False
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any], *, attention_bias: bool, qk_norm: bool) -> BackboneConfig:
+        """Read the fields of a Qwen-like `config.json` (rope in `rope_theta` or in `rope_parameters`)."""
+        heads = config["num_attention_heads"]
+        rope = config.get("rope_parameters") or {}
+        return cls(
+            vocab_size=config["vocab_size"],
+            hidden_size=config["hidden_size"],
+            intermediate_size=config["intermediate_size"],
+            num_hidden_layers=config["num_hidden_layers"],
+            num_attention_heads=heads,
+            num_key_value_heads=config.get("num_key_value_heads", heads),
+            head_dim=config.get("head_dim") or config["hidden_size"] // heads,
+            rms_norm_eps=config.get("rms_norm_eps", 1e-6),
+            rope_theta=float(config.get("rope_theta") or rope.get("rope_theta", 10_000.0)),
+            max_position_embeddings=config.get("max_position_embeddings", 2048),
+            attention_bias=attention_bias,
+            qk_norm=qk_norm,
+            tie_word_embeddings=config.get("tie_word_embeddings", False),
+        )
+
+
+class KeyValueCache:
+    """Keys and values of the positions that later forwards may look at, one pair of tensors a layer."""
+
+    def __init__(self, num_layers: int) -> None:
+        self.keys: list[Tensor | None] = [None] * num_layers
+        self.values: list[Tensor | None] = [None] * num_layers
+
+    @property
+    def length(self) -> int:
+        """Number of positions held."""
+        first = self.keys[0]
+        return 0 if first is None else first.shape[-2]
+
+    def extend(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Append `k`, `v` [N, H, T, D] to a layer and return all that it holds."""
+        old_k, old_v = self.keys[layer], self.values[layer]
+        if old_k is not None and old_v is not None:
+            k, v = torch.cat((old_k, k), dim=-2), torch.cat((old_v, v), dim=-2)
+        self.keys[layer], self.values[layer] = k, v
+        return k, v
+
+    def crop(self, length: int) -> None:
+        """Forget every position from `length` on (a no-op where no more are held)."""
+        self.keys = [None if k is None else k[..., :length, :] for k in self.keys]
+        self.values = [None if v is None else v[..., :length, :] for v in self.values]
+
+
+class RMSNorm(nn.Module):
+    """x / rms(x) * weight, over the last axis."""
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
+
+
+class RotaryTable(nn.Module):
+    """cos and sin of the rotary angles, computed in float32 and looked up by position."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, head_dim: int, theta: float, length: int) -> None:
+        super().__init__()
+        frequency = theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
+        angle = torch.outer(torch.arange(length, dtype=torch.float32), frequency)
+        angle = torch.cat((angle, angle), dim=-1)
+        self.register_buffer("cos", angle.cos(), persistent=False)
+        self.register_buffer("sin", angle.sin(), persistent=False)
+
+    def forward(self, start: int, length: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        rows = slice(start, start + length)
+        return self.cos[rows].to(dtype), self.sin[rows].to(dtype)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Apply the rotary embedding to x [N, H, T, D]."""
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat((-second, first), dim=-1) * sin
+
+
+class Attention(nn.Module):
+    def __init__(self, config: BackboneConfig, index: int) -> None:
+        super().__init__()
+        self.index, self.head_dim = index, config.head_dim
+        self.grouped = config.num_key_value_heads != config.num_attention_heads
+        inner = config.num_attention_heads * config.head_dim
+        shared = config.num_key_value_heads * config.head_dim
+        self.q_proj = nn.Linear(config.hidden_size, inner, bias=config.attention_bias)
+        self.k_proj = nn.Linear(config.hidden_size, shared, bias=config.attention_bias)
+        self.v_proj = nn.Linear(config.hidden_size, shared, bias=config.attention_bias)
+        self.o_proj = nn.Linear(inner, config.hidden_size, bias=False)
+        if config.qk_norm:
+            self.q_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
+            self.k_norm = RMSNorm(config.head_dim, config.rms_norm_eps)
+        self.qk_norm = config.qk_norm
+
+    def _heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (-1, self.head_dim))
+
+    def forward(
+        self,
+        x: Tensor,
+        rope: tuple[Tensor, Tensor],
+        mask: Tensor | None,
+        causal: bool,
+        cache: KeyValueCache | None,
+    ) -> Tensor:
+        q, k, v = self._heads(self.q_proj(x)), self._heads(self.k_proj(x)), self._heads(self.v_proj(x))
+        if self.qk_norm:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        q, k = rotate(q, *rope), rotate(k, *rope)
+        if cache is not None:
+            k, v = cache.extend(self.index, k, v)
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=self.grouped)
+        return self.o_proj(out.transpose(1, 2).flatten(-2))
+
+
+class MLP(nn.Module):
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self, config: BackboneConfig, index: int) -> None:
+        super().__init__()
+        self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.self_attn = Attention(config, index)
+        self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.mlp = MLP(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        rope: tuple[Tensor, Tensor],
+        mask: Tensor | None,
+        causal: bool,
+        cache: KeyValueCache | None,
+    ) -> Tensor:
+        x = x + self.self_attn(self.input_layernorm(x), rope, mask, causal, cache)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Body(nn.Module):
+    """Embedding, layers and final norm."""
+
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(Layer(config, i) for i in range(config.num_hidden_layers))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.rotary = RotaryTable(config.head_dim, config.rope_theta, config.max_position_embeddings)
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        x = self.embed_tokens(ids)
+        start = 0 if cache is None else cache.length
+        rope = self.rotary(start, ids.shape[-1], x.dtype)
+        for layer in self.layers:
+            x = layer(x, rope, mask, causal, cache)
+        return self.norm(x)
+
+
+class Backbone(nn.Module):
+    """Token ids [N, T] to hidden states [N, T, hidden], and those to logits [..., V]."""
+
+    def __init__(self, config: BackboneConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.model = Body(config)
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        if config.tie_word_embeddings:
+            self.lm_head.weight = self.model.embed_tokens.weight
+
+    def new_cache(self) -> KeyValueCache:
+        """An empty cache of this network's depth."""
+        return KeyValueCache(self.config.num_hidden_layers)
+
+    def hidden(
+        self,
+        ids: Tensor,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """Final hidden states [N, T, hidden] of `ids` [N, T]; see everything unless `mask` or `causal` say less.
+
+        `mask`: additive or boolean [T, cached + T] (true: may be seen). `cache`: ids stand after what it holds,
+        and their keys are added to it.
+        """
+        return self.model(ids, mask, causal, cache)
+
+    def forward(
+        self,
+        ids: Tensor,
+        *,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """Logits [N, T, V]; arguments as `hidden`."""
+        return self.lm_head(self.hidden(ids, mask=mask, causal=causal, cache=cache))
