@@ -5,8 +5,8 @@ sampling against a fixed target returns the target. A block of B positions needs
 
 - **Order.** Position k's target depends on the tokens before it, so none of them may have been drawn while
   looking at y_k: no earlier position is unmasked after position k.
-- **Selection.** Given that a drawn token was kept, its law must still be q_k: the choice of which positions to
-  fix may use the distributions, never the tokens just drawn.
+- **Selection.** Given that a drawn token was kept, its law must still be q_k: the choice of which positions
+  to fix may use the distributions, never the tokens just drawn.
 
 Statement and proof: ``docs/theory/proposition2.md``. Enumerations of both sides: ``theory/enumeration.py``.
 """
@@ -48,10 +48,10 @@ def order_condition(unmask_steps: ArrayLike) -> NDArray[np.bool_]:
 def exact_prefix_length(unmask_steps: ArrayLike) -> NDArray[np.int64]:
     """Count the leading positions of a block that Algorithm 1 may verify without bias.
 
-    Returns the largest L such that every position 1..L satisfies the order condition. With the selection
-    condition, verifying positions 1..L and, if they are all accepted, drawing position L + 1 from p (instead of
-    verifying it if L < B; as the bonus token if L = B) emits exactly the verifier's law (Theorem 2 of
-    ``docs/theory/proposition2.md``, extending the paper's Proposition 2).
+    Returns the largest L such that every position 1..L satisfies the order condition. Under the selection
+    condition, verifying positions 1..L and, if they are all accepted, drawing position L + 1 from p (instead
+    of verifying it if L < B; as the bonus token if L = B) emits exactly the verifier's law: the block theorem
+    of ``docs/theory/proposition2.md``, which extends the paper's Proposition 2.
 
     Args:
         unmask_steps: integers ``[..., B]``; entry k is the step at which position k took its final value.
