@@ -11,12 +11,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below once more, for type checkers and editors
+    from specfrontier.theory.boost import (
+        boosted_probability,
+        taylor_probability,
+    )
+    from specfrontier.theory.clip import (
+        clip_floor,
+        clip_for_budget,
+        clip_target,
+    )
+    from specfrontier.theory.divergences import (
+        DIVERGENCES,
+        Divergence,
+        chi2_divergence,
+        divergence_named,
+        js_divergence,
+        kl_divergence,
+        reverse_kl_divergence,
+        squared_hellinger,
+        tv_distance,
+    )
     from specfrontier.theory.rules import (
         AcceptanceRule,
+        Cactus,
+        CascadeOpt,
+        CascadeToken,
+        Clip,
+        Fuzzy,
+        Greedy,
+        Lenience,
         Linear,
         Lossless,
         ReplacementRule,
+        SamplerMatch,
         TargetRule,
+        TopK,
+        TypicalAcceptance,
         acceptance_rule,
         registered_rules,
         rule_from_spec,
@@ -24,12 +54,42 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
 
 #: Public names by module, sorted by module.
 _PUBLIC: dict[str, tuple[str, ...]] = {
+    "boost": (
+        "boosted_probability",
+        "taylor_probability",
+    ),
+    "clip": (
+        "clip_floor",
+        "clip_for_budget",
+        "clip_target",
+    ),
+    "divergences": (
+        "DIVERGENCES",
+        "Divergence",
+        "chi2_divergence",
+        "divergence_named",
+        "js_divergence",
+        "kl_divergence",
+        "reverse_kl_divergence",
+        "squared_hellinger",
+        "tv_distance",
+    ),
     "rules": (
         "AcceptanceRule",
+        "Cactus",
+        "CascadeOpt",
+        "CascadeToken",
+        "Clip",
+        "Fuzzy",
+        "Greedy",
+        "Lenience",
         "Linear",
         "Lossless",
         "ReplacementRule",
+        "SamplerMatch",
         "TargetRule",
+        "TopK",
+        "TypicalAcceptance",
         "acceptance_rule",
         "registered_rules",
         "rule_from_spec",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
+from array_api_compat import device
 
 from specfrontier.theory.arrays import Array, at, cut_ratio, namespace, normalize, positive_part
 from specfrontier.theory.rules.parameters import domain
@@ -43,7 +44,7 @@ class AcceptanceRule(ABC):
 
     def acceptance(self, p: Array, q: Array, *, validate: bool = True) -> Array:
         """Probability ``[..., V]`` that the drafted token v is kept, for every v."""
-        p, q = check_laws(p, q) if validate else (p, q)
+        p, q = self._rows(p, q, validate)
         return self._acceptance(p, q)
 
     def acceptance_at(self, p_y: Array, q_y: Array) -> Array:
@@ -57,14 +58,15 @@ class AcceptanceRule(ABC):
 
     def acceptance_of(self, p: Array, q: Array, y: Array, *, validate: bool = True) -> Array:
         """Probability ``[...]`` that the drafted tokens ``y`` ``[...]`` are kept, by the cheapest route."""
-        p, q, y = self._check(p, q, y) if validate else (p, q, y)
+        p, q = self._rows(p, q, validate)
+        y = self._tokens(y, p, q, validate)
         if self.pointwise:
             return self.acceptance_at(at(p, y), at(q, y))
         return at(self._acceptance(p, q), y)
 
     def acceptance_rate(self, p: Array, q: Array, *, validate: bool = True) -> Array:
         """Acceptance rate alpha = sum_v q(v) acceptance(v), shape ``[...]``."""
-        p, q = check_laws(p, q) if validate else (p, q)
+        p, q = self._rows(p, q, validate)
         xp = namespace(p, q)
         # Rounding may carry a sum of probabilities past 1 by an ulp or two.
         return xp.clip(xp.sum(q * self._acceptance(p, q), axis=-1), 0.0, 1.0)
@@ -74,14 +76,15 @@ class AcceptanceRule(ABC):
 
         Where the residual has no mass, which happens only if y could not have been rejected, the law is p.
         """
-        p, q, y = self._check(p, q, y) if validate else (p, q, y)
+        p, q = self._rows(p, q, validate)
+        y = self._tokens(y, p, q, validate)
         return self._residual(p, q, y)
 
     def output_law(self, p: Array, q: Array, *, validate: bool = True) -> Array:
         """Exact law ``[..., V]`` of the emitted token when y ~ q:
         q(v) acceptance(v) + sum_y q(y) (1 - acceptance(y)) residual_y(v).
         """
-        p, q = check_laws(p, q) if validate else (p, q)
+        p, q = self._rows(p, q, validate)
         return self._output_law(p, q)
 
     @property
@@ -109,21 +112,30 @@ class AcceptanceRule(ABC):
         return math.inf
 
     def _acceptance(self, p: Array, q: Array) -> Array:
-        """``acceptance`` without validation. Rules that are not pointwise override it."""
+        """``acceptance`` for rows of one shape. Rules that are not pointwise override it."""
         return self.acceptance_at(p, q)
 
     @abstractmethod
     def _residual(self, p: Array, q: Array, y: Array) -> Array:
-        """``residual`` without validation."""
+        """``residual`` for rows of one shape."""
 
     @abstractmethod
     def _output_law(self, p: Array, q: Array) -> Array:
-        """``output_law`` without validation."""
+        """``output_law`` for rows of one shape."""
 
     @staticmethod
-    def _check(p: Array, q: Array, y: Array) -> tuple[Array, Array, Array]:
-        p, q = check_laws(p, q)
-        return p, q, check_tokens(y, p, q)
+    def _tokens(y: Array, p: Array, q: Array, validate: bool) -> Array:
+        """``y`` as an array beside ``p``, checked if asked for."""
+        return check_tokens(y, p, q) if validate else namespace(p).asarray(y, device=device(p))
+
+    @staticmethod
+    def _rows(p: Array, q: Array, validate: bool) -> tuple[Array, Array]:
+        """``p`` and ``q`` checked if asked for, and of one shape: the private methods rely on it."""
+        p, q = check_laws(p, q) if validate else (p, q)
+        if p.shape == q.shape:
+            return p, q
+        p, q = namespace(p, q).broadcast_arrays(p, q)
+        return p, q
 
 
 class ReplacementRule(AcceptanceRule):
@@ -150,8 +162,8 @@ class ReplacementRule(AcceptanceRule):
 class TargetRule(ReplacementRule):
     """Rejection sampling towards a target p̃ that is chosen before y is drawn (Section 2 of the paper).
 
-    Accepts y with probability min(1, p̃(y)/q(y)) and replaces it from Normalize([p̃ - q]_+), so the output law
-    is p̃ itself and the acceptance rate is 1 - TV(p̃, q).
+    Accepts y with probability min(1, p̃(y)/q(y)) and replaces it from Normalize([p̃ - q]_+), so the
+    output law is p̃ itself and the acceptance rate is 1 - TV(p̃, q).
     """
 
     @abstractmethod
@@ -160,7 +172,7 @@ class TargetRule(ReplacementRule):
 
     def target(self, p: Array, q: Array, *, validate: bool = True) -> Array:
         """Target p̃ ``[..., V]``, which is also the rule's output law."""
-        p, q = check_laws(p, q) if validate else (p, q)
+        p, q = self._rows(p, q, validate)
         return self._target(p, q)
 
     def acceptance_at(self, p_y: Array, q_y: Array) -> Array:
@@ -169,7 +181,7 @@ class TargetRule(ReplacementRule):
         return cut_ratio(self._target(p_y, q_y), q_y)
 
     def _acceptance(self, p: Array, q: Array) -> Array:
-        return cut_ratio(self._target(p, q), q)
+        return self.acceptance_at(p, q) if self.pointwise else cut_ratio(self._target(p, q), q)
 
     def _replacement(self, p: Array, q: Array) -> Array:
         return normalize(positive_part(self._target(p, q) - q), p)

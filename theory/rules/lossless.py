@@ -26,4 +26,4 @@ class Lossless(TargetRule):
         return 0.0
 
     def _target(self, p: Array, q: Array) -> Array:
-        return p + 0 * q  # the broadcast shape of both, without a copy of q
+        return p

@@ -33,7 +33,7 @@ class Range:
 
     def check(self, name: str, value: Any) -> float | int:
         """``value`` as the declared kind of number; ``ValueError`` with value, range and remedy otherwise."""
-        kind: type = Integral if self.integer else Real
+        kind: Any = Integral if self.integer else Real
         if isinstance(value, bool) or not isinstance(value, kind) or value not in self:
             raise self._error(name, value)
         return int(value) if self.integer else float(value)
