@@ -114,7 +114,7 @@ def certify_block(unmask_steps: ArrayLike, *, selects_on_draws: bool = False) ->
     return BlockCertificate(
         block_size=order.shape[-1],
         prefix_length=np.zeros_like(length) if selects_on_draws else length,
-        order_holds=order.all(axis=-1),
+        order_holds=np.asarray(order.all(axis=-1)),
         selection_holds=not selects_on_draws,
     )
 

@@ -88,7 +88,8 @@ class BetaMixing:
     def survival(self, block_size: int) -> FloatArray:
         """``[..., B]``: E[R^n]."""
         i = np.arange(int(counts(block_size, "block_size")))
-        return np.cumprod((self.a[..., None] + i) / ((self.a + self.b)[..., None] + i), axis=-1)
+        a, b = self.a[..., None], self.b[..., None]
+        return np.cumprod((a + i) / (a + b + i), axis=-1, dtype=np.float64)
 
     def expected_tokens(self, block_size: int) -> FloatArray:
         """``[...]``: summed term by term (all positive), because the closed form cancels near b = 1."""
@@ -135,7 +136,7 @@ class DiscreteMixing:
         return self._average(expected_tokens(self.rates, block_size))
 
     def _average(self, values: FloatArray) -> FloatArray:
-        return (self.weights * values).sum(axis=-1)
+        return (np.asarray(self.weights) * values).sum(axis=-1)
 
 
 def mixed_token_law(mixing: MixingLaw, block_size: int) -> TokenLaw:

@@ -265,10 +265,10 @@ def expected_rounds(law: TokenLaw, length: int) -> float:
     return float(renewal.sum())
 
 
-def _rate_and_size(alpha: ArrayLike, block_size: ArrayLike) -> tuple[FloatArray, NDArray[np.int64]]:
+def _rate_and_size(alpha: ArrayLike, block_size: ArrayLike) -> tuple[FloatArray, FloatArray]:
     rate, size = probabilities(alpha, "alpha"), counts(block_size, "block_size")
     check_broadcast(alpha=rate, block_size=size)
-    return rate, size
+    return rate, size.astype(np.float64)
 
 
 def _slope_series(rejection: FloatArray, n: FloatArray) -> FloatArray:
@@ -284,7 +284,7 @@ def _slope_series(rejection: FloatArray, n: FloatArray) -> FloatArray:
 def _variance_series(log_alpha: FloatArray, m: FloatArray) -> FloatArray:
     """2 e^(-ms) (sinh(ms) - m sinh s) with α = e^(-2s): the variance's bracket without its cancellation."""
     s = -log_alpha / 2
-    power, total = s, 0.0
+    power, total = s, np.zeros_like(s)
     for i in range(1, _SERIES_TERMS // 2):
         power = power * s**2 / (2 * i * (2 * i + 1))
         total = total + power * m * (m ** (2 * i) - 1)
