@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below once more, for type checkers and editors
     from specfrontier.theory.boost import (
+        COIN_DIVERGENCES,
+        CoinDivergence,
         boosted_probability,
         taylor_probability,
+    )
+    from specfrontier.theory.certificates import (
+        accuracy_drop_bound,
+        kl_for_accuracy_drop,
+        sequence_kl,
+        token_kl,
+        tv_bound,
+        worst_case_sequence_kl,
     )
     from specfrontier.theory.clip import (
         clip_floor,
@@ -30,6 +40,24 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
         reverse_kl_divergence,
         squared_hellinger,
         tv_distance,
+    )
+    from specfrontier.theory.optimal import (
+        lam_for_budget,
+        optimal_acceptance,
+        optimal_target,
+    )
+    from specfrontier.theory.price import (
+        RulePrice,
+        coupling_bound,
+        price_of_rule,
+        prices,
+    )
+    from specfrontier.theory.proofs import (
+        Proof,
+        Step,
+        cactus_proof,
+        clip_proof,
+        theorem1_proof,
     )
     from specfrontier.theory.rules import (
         AcceptanceRule,
@@ -55,8 +83,18 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
 #: Public names by module, sorted by module.
 _PUBLIC: dict[str, tuple[str, ...]] = {
     "boost": (
+        "COIN_DIVERGENCES",
+        "CoinDivergence",
         "boosted_probability",
         "taylor_probability",
+    ),
+    "certificates": (
+        "accuracy_drop_bound",
+        "kl_for_accuracy_drop",
+        "sequence_kl",
+        "token_kl",
+        "tv_bound",
+        "worst_case_sequence_kl",
     ),
     "clip": (
         "clip_floor",
@@ -73,6 +111,24 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "reverse_kl_divergence",
         "squared_hellinger",
         "tv_distance",
+    ),
+    "optimal": (
+        "lam_for_budget",
+        "optimal_acceptance",
+        "optimal_target",
+    ),
+    "price": (
+        "RulePrice",
+        "coupling_bound",
+        "price_of_rule",
+        "prices",
+    ),
+    "proofs": (
+        "Proof",
+        "Step",
+        "cactus_proof",
+        "clip_proof",
+        "theorem1_proof",
     ),
     "rules": (
         "AcceptanceRule",
