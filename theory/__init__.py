@@ -11,6 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below once more, for type checkers and editors
+    from specfrontier.theory.block_samplers import (
+        ConfidenceOrder,
+        ConfidenceThreshold,
+        EntropyOrder,
+        FixedOrder,
+        UniformDiffusion,
+    )
     from specfrontier.theory.boost import (
         COIN_DIVERGENCES,
         CoinDivergence,
@@ -24,6 +31,12 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
         token_kl,
         tv_bound,
         worst_case_sequence_kl,
+    )
+    from specfrontier.theory.chunks import (
+        ChunkPlan,
+        best_chunk_steps,
+        best_chunks,
+        chunk_expected_tokens,
     )
     from specfrontier.theory.clip import (
         clip_floor,
@@ -40,6 +53,53 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
         reverse_kl_divergence,
         squared_hellinger,
         tv_distance,
+    )
+    from specfrontier.theory.enumeration import (
+        TabularPair,
+        draft_law,
+        output_error,
+        round_law,
+        sequence_law,
+        verifier_law,
+    )
+    from specfrontier.theory.exactness import (
+        BlockCertificate,
+        certify_block,
+        exact_prefix_length,
+        order_condition,
+    )
+    from specfrontier.theory.frontier import (
+        FrontierProbability,
+        attainment,
+        frontier_distance,
+        frontier_probability,
+        hypervolume,
+        pareto_mask,
+    )
+    from specfrontier.theory.intervals import (
+        Interval,
+        agreement_interval,
+        bootstrap_interval,
+        throughput_draws,
+        throughput_interval,
+    )
+    from specfrontier.theory.mixing import (
+        BetaMixing,
+        DiscreteMixing,
+        MixingLaw,
+        iid_bias,
+        mixed_token_law,
+    )
+    from specfrontier.theory.operating_point import (
+        AffineCost,
+        OperatingPoint,
+        best_block_size,
+        best_operating_point,
+        best_steps,
+        fit_affine_cost,
+        largest_leniency,
+        relaxed_best_block_size,
+        relaxed_best_steps,
     )
     from specfrontier.theory.optimal import (
         lam_for_budget,
@@ -79,9 +139,54 @@ if TYPE_CHECKING:  # the table below once more, for type checkers and editors
         registered_rules,
         rule_from_spec,
     )
+    from specfrontier.theory.schedules import (
+        ClipSchedule,
+        LinearSchedule,
+        clip_schedule,
+        clip_schedule_for_budget,
+        clip_with_log_ratio,
+        linear_schedule,
+        tv_schedule,
+        tv_schedule_for_budget,
+        uniform_clip_schedule,
+    )
+    from specfrontier.theory.throughput_model import (
+        LinearThroughputGradient,
+        ThroughputGradient,
+        break_even_alpha,
+        break_even_draft_cost,
+        break_even_leniency,
+        linear_acceptance_rate,
+        linear_throughput_gradient,
+        speedup,
+        throughput,
+        throughput_gradient,
+        verifier_agreement,
+    )
+    from specfrontier.theory.tokens import (
+        TokenLaw,
+        alpha_for_tokens,
+        expected_rounds,
+        expected_tokens,
+        expected_tokens_slope,
+        expected_tokens_until_end,
+        token_law,
+        tokens_variance,
+    )
+    from specfrontier.theory.validation import (
+        check_law,
+        check_laws,
+    )
 
 #: Public names by module, sorted by module.
 _PUBLIC: dict[str, tuple[str, ...]] = {
+    "block_samplers": (
+        "ConfidenceOrder",
+        "ConfidenceThreshold",
+        "EntropyOrder",
+        "FixedOrder",
+        "UniformDiffusion",
+    ),
     "boost": (
         "COIN_DIVERGENCES",
         "CoinDivergence",
@@ -95,6 +200,12 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "token_kl",
         "tv_bound",
         "worst_case_sequence_kl",
+    ),
+    "chunks": (
+        "ChunkPlan",
+        "best_chunk_steps",
+        "best_chunks",
+        "chunk_expected_tokens",
     ),
     "clip": (
         "clip_floor",
@@ -111,6 +222,53 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "reverse_kl_divergence",
         "squared_hellinger",
         "tv_distance",
+    ),
+    "enumeration": (
+        "TabularPair",
+        "draft_law",
+        "output_error",
+        "round_law",
+        "sequence_law",
+        "verifier_law",
+    ),
+    "exactness": (
+        "BlockCertificate",
+        "certify_block",
+        "exact_prefix_length",
+        "order_condition",
+    ),
+    "frontier": (
+        "FrontierProbability",
+        "attainment",
+        "frontier_distance",
+        "frontier_probability",
+        "hypervolume",
+        "pareto_mask",
+    ),
+    "intervals": (
+        "Interval",
+        "agreement_interval",
+        "bootstrap_interval",
+        "throughput_draws",
+        "throughput_interval",
+    ),
+    "mixing": (
+        "BetaMixing",
+        "DiscreteMixing",
+        "MixingLaw",
+        "iid_bias",
+        "mixed_token_law",
+    ),
+    "operating_point": (
+        "AffineCost",
+        "OperatingPoint",
+        "best_block_size",
+        "best_operating_point",
+        "best_steps",
+        "fit_affine_cost",
+        "largest_leniency",
+        "relaxed_best_block_size",
+        "relaxed_best_steps",
     ),
     "optimal": (
         "lam_for_budget",
@@ -149,6 +307,44 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "acceptance_rule",
         "registered_rules",
         "rule_from_spec",
+    ),
+    "schedules": (
+        "ClipSchedule",
+        "LinearSchedule",
+        "clip_schedule",
+        "clip_schedule_for_budget",
+        "clip_with_log_ratio",
+        "linear_schedule",
+        "tv_schedule",
+        "tv_schedule_for_budget",
+        "uniform_clip_schedule",
+    ),
+    "throughput_model": (
+        "LinearThroughputGradient",
+        "ThroughputGradient",
+        "break_even_alpha",
+        "break_even_draft_cost",
+        "break_even_leniency",
+        "linear_acceptance_rate",
+        "linear_throughput_gradient",
+        "speedup",
+        "throughput",
+        "throughput_gradient",
+        "verifier_agreement",
+    ),
+    "tokens": (
+        "TokenLaw",
+        "alpha_for_tokens",
+        "expected_rounds",
+        "expected_tokens",
+        "expected_tokens_slope",
+        "expected_tokens_until_end",
+        "token_law",
+        "tokens_variance",
+    ),
+    "validation": (
+        "check_law",
+        "check_laws",
     ),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}

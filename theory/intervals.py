@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.theory.domains import finite
-from specfrontier.theory.throughput import (
+from specfrontier.theory.throughput_model import (
     linear_acceptance_rate,
     linear_throughput_gradient,
     throughput,
@@ -123,7 +123,7 @@ def throughput_draws(
         block_size: B, broadcasting.
 
     Raises:
-        ValueError: as :func:`~specfrontier.theory.throughput.throughput`.
+        ValueError: as :func:`~specfrontier.theory.throughput_model.throughput`.
     """
     return throughput(linear_acceptance_rate(d_draws, lam), block_size, draft_cost_draws, verify_cost_draws)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.theory.domains import counts, nonnegative, positive, probabilities
-from specfrontier.theory.throughput import linear_acceptance_rate, throughput, verifier_agreement
+from specfrontier.theory.throughput_model import linear_acceptance_rate, throughput, verifier_agreement
 from specfrontier.theory.tokens import expected_tokens
 
 __all__ = [

@@ -20,7 +20,7 @@ from specfrontier.theory.operating_point import (
     relaxed_best_block_size,
     relaxed_best_steps,
 )
-from specfrontier.theory.throughput import (
+from specfrontier.theory.throughput_model import (
     break_even_alpha,
     break_even_draft_cost,
     break_even_leniency,
