@@ -44,7 +44,7 @@ Prefix = tuple[int, ...]
 Verification = Literal["paper", "exact"]
 
 
-class AcceptanceRule(Protocol):
+class VerificationRule(Protocol):
     """The part of the rule protocol that one verification step uses."""
 
     def acceptance(self, p: Any, q: Any) -> Any:
@@ -145,7 +145,7 @@ def draft_law(
 def round_law(
     pair: TabularPair,
     sampler: Sampler,
-    rule: AcceptanceRule,
+    rule: VerificationRule,
     prefix: Prefix = (),
     *,
     verification: Verification = "paper",
@@ -172,7 +172,7 @@ def round_law(
 def sequence_law(
     pair: TabularPair,
     sampler: Sampler,
-    rule: AcceptanceRule,
+    rule: VerificationRule,
     length: int,
     *,
     verification: Verification = "paper",
@@ -220,7 +220,7 @@ def verifier_law(pair: TabularPair, length: int) -> FloatArray:
 def output_error(
     pair: TabularPair,
     sampler: Sampler,
-    rule: AcceptanceRule,
+    rule: VerificationRule,
     length: int,
     *,
     verification: Verification = "paper",
@@ -280,7 +280,7 @@ def _kept_law(
 
 
 def _verify(
-    pair: TabularPair, rule: AcceptanceRule, prefix: Prefix, draft: Draft, verification: Verification
+    pair: TabularPair, rule: VerificationRule, prefix: Prefix, draft: Draft, verification: Verification
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield what verifying ``draft`` appends, with probabilities: lines 7 to 13 of Algorithm 1."""
     limit = pair.block_size if verification == "paper" else int(exact_prefix_length(draft.unmask_steps))

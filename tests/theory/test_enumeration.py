@@ -25,7 +25,7 @@ from specfrontier.theory.enumeration import (
     verifier_law,
 )
 from specfrontier.theory.exactness import exact_prefix_length
-from specfrontier.theory.rules import Linear, Lossless
+from specfrontier.theory.rules import Linear, Lossless, SamplerMatch
 
 EXACT = 1e-12
 
@@ -143,6 +143,23 @@ def test_selection_bias_over_random_laws_stays_under_a_quarter():
     assert 0.10 < errors[errors > EXACT].mean() < 0.14
 
 
+@pytest.mark.parametrize("steps", [2, 3, 5])
+def test_kept_law_of_a_threshold(steps):
+    """The closed form of docs/theory/proposition2.md, and the proposal that the exact verification uses."""
+    q, tau = np.array([0.5, 0.3, 0.15, 0.05]), 0.3
+    pair, sampler = one_position(q, [0.25] * 4), ConfidenceThreshold(tau, steps)
+    kept, late = q[q >= tau].sum(), (1 - q[q >= tau].sum()) ** (steps - 1)
+    closed = q * np.where(q >= tau, (1 - late) / kept, 0) + late * q
+    drafted = np.zeros(4)
+    for draft in draft_law(pair, sampler):
+        drafted[draft.tokens] += draft.probability
+    np.testing.assert_allclose(drafted, closed, atol=EXACT)
+    assert 0.5 * np.abs(drafted - q).sum() == pytest.approx((1 - kept) * (1 - late), abs=EXACT)
+    for draft in draft_law(pair, sampler, verification="exact"):
+        law = q if draft.unmask_steps == (steps - 1,) else np.where(q >= tau, q, 0) / kept
+        np.testing.assert_allclose(draft.proposals[0], law, atol=EXACT)
+
+
 @given(seeds)
 @settings(max_examples=10, deadline=None)
 def test_choosing_positions_by_entropy_is_exact_for_one_position(seed):
@@ -156,6 +173,12 @@ def test_choosing_positions_by_entropy_is_exact_for_one_position(seed):
 def test_exact_verification_is_lossless_for_every_sampler(sampler, seed):
     """The repair by the law of a kept token, joined with the cut."""
     assert error(sampler, seed, verification="exact") < EXACT
+
+
+def test_the_repair_holds_for_any_lossless_rule():
+    pair = TabularPair.random(3, 2, seed=6)
+    for sampler in (RIGHT_FIRST, ConfidenceOrder((1, 1))):
+        assert output_error(pair, sampler, SamplerMatch(), 2, verification="exact") < EXACT
 
 
 @pytest.mark.parametrize(
