@@ -218,7 +218,7 @@ def cactus_proof() -> Proof:
                 sp.Subs(curvature / 2, gamma, p) * (root - p) ** 2,
                 delta,
             ),
-            Step(
+            Step("Beyond Phi(1) = -log p acceptance is certain.", sp.Limit(phi, gamma, 1, "-"), -sp.log(p)),
                 "A budget beyond Phi(1) = -log p accepts for certain.",
                 sp.Limit(phi, gamma, 1, "-"),
                 -sp.log(p),

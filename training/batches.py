@@ -77,7 +77,7 @@ def causal_batches(
 
 
 def canvas_batches(
-    tokenizer: PreTrainedTokenizerFast, split: Split, seed: int, batch_size: int, block_size: int
+    tokenizer: PreTrainedTokenizerFast, split: Split, seed: int, batch_size: int, block_sizes: tuple[int, ...]
 ) -> Iterator[CanvasBatch]:
     """Batches cut at a random place of the answer, of one prefix length each, so that nothing is padded.
 
@@ -86,15 +86,17 @@ def canvas_batches(
     rng = Random(seed)
     end = tokenizer.eos_token_id
     for pool in examples(tokenizer, split, seed):
-        by_prefix: defaultdict[int, list[list[int]]] = defaultdict(list)
+        by_shape: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
         for e in pool:
-            cut = rng.randrange(len(e.answer))
-            canvas = e.answer[cut : cut + block_size]
-            canvas += [end] * (block_size - len(canvas))
+            cut, size = rng.randrange(len(e.answer)), rng.choice(block_sizes)
+            canvas = e.answer[cut : cut + size]
+            canvas += [end] * (size - len(canvas))
             prefix = e.question + e.answer[:cut]
-            by_prefix[len(prefix)].append(prefix + canvas)
-        batches = [rows[i : i + batch_size] for rows in by_prefix.values() for i in range(0, len(rows), batch_size)]
+            by_shape[len(prefix), size].append(prefix + canvas)
+        batches = [
+            CanvasBatch(torch.tensor(rows[i : i + batch_size]), size)
+            for (_, size), rows in by_shape.items()
+            for i in range(0, len(rows) - batch_size // 2 + 1, batch_size)
+        ]
         rng.shuffle(batches)
-        for batch in batches:
-            if len(batch) >= batch_size // 2:
-                yield CanvasBatch(torch.tensor(batch), block_size)
+        yield from batches

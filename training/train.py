@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ DRAFTER = BackboneConfig(
     num_key_value_heads=6, head_dim=32, max_position_embeddings=256, tie_word_embeddings=True,
 )  # fmt: skip
 VERIFIER_DEPTH = 12
-BLOCK_SIZE = 32
+BLOCK_SIZES = (16, 32)
 SAVE_EVERY = 20
 
 Loss = Callable[[Backbone, Any, torch.Generator], Tensor]
@@ -46,9 +46,9 @@ class Stage:
 
 STAGES = {
     "ar": Stage(steps=1100, lr=4e-3),
-    "verifier": Stage(steps=900, lr=2e-3),
-    "masked": Stage(steps=3000, lr=2e-3),
-    "uniform": Stage(steps=3000, lr=2e-3),
+    "verifier": Stage(steps=500, lr=2e-3),
+    "masked": Stage(steps=2400, lr=3e-3),
+    "uniform": Stage(steps=2000, lr=3e-3),
 }
 
 
@@ -81,7 +81,7 @@ def _initial(name: str, folder: Path, config: BackboneConfig, seed: int) -> Back
 def _data(name: str, tokenizer: PreTrainedTokenizerFast, stage: Stage, seed: int) -> tuple[Iterator[Any], Loss]:
     if name in ("ar", "verifier"):
         return batches.causal_batches(tokenizer, "train", seed, stage.batch_size), objectives.causal_loss
-    data = batches.canvas_batches(tokenizer, "train", seed, stage.batch_size, BLOCK_SIZE)
+    data = batches.canvas_batches(tokenizer, "train", seed, stage.batch_size, BLOCK_SIZES)
     if name == "masked":
         return data, objectives.masked_loss(tokenizer.mask_token_id)
     return data, objectives.uniform_loss(len(tokenizer))
@@ -123,7 +123,7 @@ def train(name: str, stage: Stage, folder: Path, seed: int) -> Backbone:
             pace = (time.monotonic() - started) / (step + 1 - first)
             print(f"{name} step {step + 1}/{stage.steps} loss {mean:.4f} {pace:.2f} s/step", flush=True)
             state = {"network": network.state_dict(), "optimizers": [o.state_dict() for o in optimizers]}
-            torch.save({**state, "step": step + 1}, path.with_suffix(".tmp"))
+            torch.save({**state, "config": asdict(network.config), "step": step + 1}, path.with_suffix(".tmp"))
             path.with_suffix(".tmp").replace(path)
     return network
 

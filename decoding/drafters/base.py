@@ -1,0 +1,132 @@
+"""What a drafter is: from a prefix to a block of tokens, with the law that each was really drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from specfrontier.errors import InputError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Diffusion effort: a number of denoising steps K, or a confidence threshold tau that decides it.
+
+    Args:
+        steps: K >= 1; with a threshold, the most steps that may be taken (None: as many as positions).
+        threshold: tau in (0, 1], or None for a fixed number of steps.
+
+    Raises:
+        InputError: if neither is given, or a value is outside its range.
+    """
+
+    steps: int | None = None
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.steps is None and self.threshold is None:
+            raise InputError("no diffusion effort given; set steps (K >= 1) or threshold (tau in (0, 1])")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"steps (K) is {self.steps}; give an integer >= 1")
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise InputError(f"threshold (tau) is {self.threshold}; give a number in (0, 1]")
+
+    @property
+    def label(self) -> str:
+        """`K=2`, or `tau=0.9`."""
+        return f"K={self.steps}" if self.threshold is None else f"tau={self.threshold:g}"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A drafted block.
+
+    Attributes:
+        tokens: y [B], the drafted tokens.
+        laws: q [B, V], the law that each token was drawn from, after temperature and truncation; None where
+            every draw was greedy, so that q is the one-hot of `tokens`.
+        steps: [B], the denoising step (1, 2, ...) at which each token took its value.
+        forwards: forwards of the drafter that this block cost.
+        selects_on_draws: whether positions were chosen by the tokens drawn for them, which breaks the
+            selection condition of Proposition 2 for a block.
+    """
+
+    tokens: Tensor
+    laws: Tensor | None
+    steps: Tensor
+    forwards: int
+    selects_on_draws: bool = False
+
+    @property
+    def block_size(self) -> int:
+        """B, the number of drafted tokens."""
+        return self.tokens.shape[0]
+
+    def truncated(self, length: int) -> Draft:
+        """The first `length` positions."""
+        if length >= self.block_size:
+            return self
+        laws = None if self.laws is None else self.laws[:length]
+        return replace(self, tokens=self.tokens[:length], laws=laws, steps=self.steps[:length])
+
+    def law_rows(self, start: int, stop: int, vocab_size: int) -> Tensor:
+        """q at positions start..stop - 1, as [stop - start, V] (one-hot rows are built only here)."""
+        if self.laws is not None:
+            return self.laws[start:stop]
+        rows = torch.zeros(stop - start, vocab_size, device=self.tokens.device)
+        return rows.scatter_(1, self.tokens[start:stop, None], 1.0)
+
+    def probabilities(self, start: int, stop: int) -> Tensor:
+        """q(y) at positions start..stop - 1."""
+        if self.laws is None:
+            return torch.ones(stop - start, device=self.tokens.device)
+        return self.laws[start:stop].gather(1, self.tokens[start:stop, None]).squeeze(1)
+
+
+@dataclass(frozen=True)
+class DraftRequest:
+    """What a drafter is asked for.
+
+    Attributes:
+        prefix: h [T], prompt and accepted tokens.
+        block_size: B >= 1, tokens wanted; a drafter may return fewer.
+        effort: diffusion effort.
+        generator: the only source of randomness.
+        exact: whether positions must be chosen without looking at drawn tokens (`verification="exact"`).
+        features: hidden states [T', layers * hidden] of the prefix tokens that are new since the last draft,
+            for drafters that ask for them (`feature_layers`), else None.
+    """
+
+    prefix: Tensor
+    block_size: int
+    effort: Effort
+    generator: torch.Generator
+    exact: bool = False
+    features: Tensor | None = None
+
+
+class DraftSession(Protocol):
+    """Drafting for one generation; may keep a cache of the prefix between calls."""
+
+    def draft(self, request: DraftRequest) -> Draft:
+        """Draft a block after `request.prefix`, which extends the prefix of the last call."""
+        ...
+
+
+class Drafter(Protocol):
+    """A model that proposes blocks."""
+
+    vocab_size: int
+    #: Verifier layers whose hidden states the drafter reads; empty for most.
+    feature_layers: tuple[int, ...]
+
+    def session(self) -> DraftSession:
+        """Begin a generation."""
+        ...
+
+    def check_effort(self, effort: Effort) -> None:
+        """Raise InputError, saying why, if this drafter cannot spend that effort."""
+        ...

@@ -1,0 +1,111 @@
+"""A loaded pair: text in, text and records out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from specfrontier.decoding.drafters.base import Effort
+from specfrontier.decoding.engine import Engine, Settings, Verification
+from specfrontier.decoding.pair_file import PairFile
+from specfrontier.decoding.records import Generation
+from specfrontier.errors import InputError
+from specfrontier.theory.rules import AcceptanceRule, Lossless
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A drafter and a verifier, ready to generate.
+
+    Attributes:
+        file: what the pair's file states.
+        engine: Algorithm 1 over token ids.
+        tokenizer: shared by both models.
+    """
+
+    file: PairFile
+    engine: Engine
+    tokenizer: PreTrainedTokenizerBase
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    def generate(
+        self,
+        prompt: str,
+        *,
+        steps: int | None = None,
+        threshold: float | None = None,
+        rule: AcceptanceRule | None = None,
+        block_size: int | None = None,
+        max_new_tokens: int | None = None,
+        seed: int = 0,
+        verification: Verification = "paper",
+        trace: bool = False,
+    ) -> Generation:
+        """Speculative diffusion (Algorithm 1) from a prompt.
+
+        Args:
+            prompt: text; wrapped as the pair's file says.
+            steps: K >= 1, denoising steps (1 if no threshold is given).
+            threshold: tau in (0, 1] in place of a fixed K, for families that take it.
+            rule: acceptance rule; lossless if None.
+            block_size: B >= 1; the pair's own if None.
+            max_new_tokens: token limit; the pair's own if None.
+            seed, verification, trace: see `Settings`.
+
+        Raises:
+            InputError: if the prompt is empty or a dial is out of range.
+        """
+        if steps is None and threshold is None:
+            steps = 1
+        settings = Settings(
+            effort=Effort(steps, threshold),
+            rule=rule or Lossless(),
+            block_size=self.file.block_size if block_size is None else block_size,
+            max_new_tokens=self.file.token_limit() if max_new_tokens is None else max_new_tokens,
+            seed=seed,
+            verification=verification,
+            trace=trace,
+        )
+        return self.run(prompt, settings)
+
+    def run(self, prompt: str, settings: Settings) -> Generation:
+        """Algorithm 1 with explicit settings."""
+        with torch.inference_mode():
+            return self._with_text(self.engine.generate(self.encode(prompt), settings))
+
+    def autoregressive(self, prompt: str, *, max_new_tokens: int | None = None, seed: int = 0) -> Generation:
+        """The verifier alone."""
+        limit = self.file.token_limit() if max_new_tokens is None else max_new_tokens
+        with torch.inference_mode():
+            return self._with_text(self.engine.autoregressive(self.encode(prompt), limit, seed))
+
+    def drafter_alone(self, prompt: str, settings: Settings) -> Generation:
+        """The drafter alone, block by block (diffusion without a verifier)."""
+        with torch.inference_mode():
+            return self._with_text(self.engine.drafter_alone(self.encode(prompt), settings))
+
+    def encode(self, prompt: str, task: str | None = None) -> Tensor:
+        """Prompt ids [T] on the verifier's device."""
+        if not prompt.strip():
+            raise InputError("the prompt is empty; give some text")
+        form = self.file.prompt
+        text = form.instruction.get(task or self.file.tasks[0], "") + prompt
+        if form.chat_template:
+            message = [{"role": "user", "content": text}]
+            options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+            text = self.tokenizer.apply_chat_template(message, **options)
+        ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        if not ids:
+            raise InputError(f"the prompt {prompt!r} has no tokens; give some text")
+        return torch.tensor(ids, device=self.engine.verifier.device)
+
+    def _with_text(self, generation: Generation) -> Generation:
+        kept = [t for t in generation.tokens if t not in self.engine.end_ids]
+        return replace(generation, text=self.tokenizer.decode(kept, skip_special_tokens=False))

@@ -1,0 +1,76 @@
+"""From logits to the law that a token is really drawn from, and the draw itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+from transformers import LogitsProcessor, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+from specfrontier.errors import InputError
+
+Filter = Literal["top_k", "top_p"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a model's tokens are drawn: temperature, then truncation by transformers' own processors.
+
+    Args:
+        temperature: >= 0; 0 is greedy, whose law is the one-hot of the largest logit.
+        top_p: nucleus mass in (0, 1], or None.
+        top_k: number of tokens kept, >= 1, or None.
+        filters: the order in which truncations are applied: Dream's is top-p first, SDAR's top-k first.
+
+    Raises:
+        InputError: if a value is outside its range.
+    """
+
+    temperature: float = 1.0
+    top_p: float | None = None
+    top_k: int | None = None
+    filters: tuple[Filter, Filter] = ("top_k", "top_p")
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise InputError(f"temperature is {self.temperature}; give a number >= 0 (0 is greedy)")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise InputError(f"top_p is {self.top_p}; give a number in (0, 1], or leave it out")
+        if self.top_k is not None and self.top_k < 1:
+            raise InputError(f"top_k is {self.top_k}; give an integer >= 1, or leave it out")
+
+    @property
+    def greedy(self) -> bool:
+        """Whether every law is one-hot."""
+        return self.temperature == 0
+
+    @cached_property
+    def _warpers(self) -> list[LogitsProcessor]:
+        warpers: list[LogitsProcessor] = []
+        if self.temperature != 1:
+            warpers.append(TemperatureLogitsWarper(float(self.temperature)))
+        for name in self.filters:
+            if name == "top_k" and self.top_k is not None:
+                warpers.append(TopKLogitsWarper(self.top_k))
+            if name == "top_p" and self.top_p is not None and self.top_p < 1:
+                warpers.append(TopPLogitsWarper(self.top_p))
+        return warpers
+
+    def law(self, logits: Tensor) -> Tensor:
+        """The law [..., V], float32, that a token with these logits [..., V] is drawn from."""
+        if self.greedy:
+            best = logits.argmax(dim=-1, keepdim=True)
+            return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, best, 1.0)
+        rows = logits.float().reshape(-1, logits.shape[-1])
+        for warper in self._warpers:
+            rows = warper(None, rows)
+        return rows.softmax(dim=-1).view(logits.shape)
+
+
+def draw(law: Tensor, generator: torch.Generator) -> Tensor:
+    """One token [...] from each law [..., V]."""
+    rows = law.reshape(-1, law.shape[-1])
+    return torch.multinomial(rows, 1, generator=generator).view(law.shape[:-1])
