@@ -171,16 +171,16 @@ def clip_with_log_ratio(p: ArrayLike, q: ArrayLike, log_ratio: ArrayLike) -> Flo
     Raises:
         ValueError: if p or q is not a law or ``log_ratio`` is negative.
     """
-    p, q = check_laws(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    verifier, drafter = _laws(p, q)
     width = np.minimum(nonnegative(log_ratio, "log_ratio"), _MAX_LOG_RATIO)
-    shape = check_broadcast(log_ratio=width, p=p[..., 0], q=q[..., 0])
+    shape = check_broadcast(log_ratio=width, p=verifier[..., 0], q=drafter[..., 0])
     # The mass grows with a: at most 1 at log a = -r (where b = 1), at least 1 at log a = 0.
     low, high = np.broadcast_to(-width, shape), np.zeros(shape)
     for _ in range(64):
         middle = (low + high) / 2
-        enough = _clip(p, q, middle, width).sum(axis=-1) >= 1
+        enough = _clip(verifier, drafter, middle, width).sum(axis=-1) >= 1
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    target = _clip(p, q, high, width)
+    target = _clip(verifier, drafter, high, width)
     return target / target.sum(axis=-1, keepdims=True)
 
 
@@ -195,17 +195,19 @@ def clip_schedule(p: ArrayLike, q: ArrayLike, price: ArrayLike) -> ClipSchedule:
     Raises:
         ValueError: if p or q are not laws, μ is not positive, or the block axis is missing.
     """
-    p, q = _block_laws(p, q)
+    verifier, drafter = _block_laws(p, q)
     mu = positive(price, "price")
-    shape = check_broadcast(price=mu, rows=p[..., 0, 0])
-    p, q = np.broadcast_to(p, (*shape, *p.shape[-2:])), np.broadcast_to(q, (*shape, *q.shape[-2:]))
-    targets, log_ratio, value = np.empty(p.shape), np.empty(p.shape[:-1]), np.ones(shape)
-    for k in reversed(range(p.shape[-2])):
+    shape = check_broadcast(price=mu, rows=verifier[..., 0, 0])
+    verifier = np.broadcast_to(verifier, (*shape, *verifier.shape[-2:]))
+    drafter = np.broadcast_to(drafter, verifier.shape)
+    targets, log_ratio, value = np.empty(verifier.shape), np.empty(verifier.shape[:-1]), np.ones(shape)
+    for k in reversed(range(verifier.shape[-2])):
+        row_p, row_q = verifier[..., k, :], drafter[..., k, :]
         log_ratio[..., k] = np.minimum(value / mu, _MAX_LOG_RATIO)
-        targets[..., k, :] = clip_with_log_ratio(p[..., k, :], q[..., k, :], log_ratio[..., k])
-        rate, divergence = _rate_and_kl(targets[..., k, :], p[..., k, :], q[..., k, :])
+        targets[..., k, :] = clip_with_log_ratio(row_p, row_q, log_ratio[..., k])
+        rate, divergence = _rate_and_kl(targets[..., k, :], row_p, row_q)
         value = 1 - mu * divergence + rate * value
-    return _evaluate_clips(p, q, targets, log_ratio)
+    return _evaluate_clips(verifier, drafter, targets, log_ratio)
 
 
 def uniform_clip_schedule(p: ArrayLike, q: ArrayLike, log_ratio: ArrayLike) -> ClipSchedule:
@@ -219,9 +221,9 @@ def uniform_clip_schedule(p: ArrayLike, q: ArrayLike, log_ratio: ArrayLike) -> C
     Raises:
         ValueError: as :func:`clip_schedule`.
     """
-    p, q = _block_laws(p, q)
-    width = np.broadcast_to(nonnegative(log_ratio, "log_ratio")[..., None], p.shape[:-1])
-    return _evaluate_clips(p, q, clip_with_log_ratio(p, q, width), width)
+    verifier, drafter = _block_laws(p, q)
+    width = np.broadcast_to(nonnegative(log_ratio, "log_ratio")[..., None], verifier.shape[:-1])
+    return _evaluate_clips(verifier, drafter, clip_with_log_ratio(verifier, drafter, width), width)
 
 
 def clip_schedule_for_budget(p: ArrayLike, q: ArrayLike, deviation_per_token: float) -> ClipSchedule:
@@ -238,18 +240,20 @@ def clip_schedule_for_budget(p: ArrayLike, q: ArrayLike, deviation_per_token: fl
     Raises:
         ValueError: as :func:`clip_schedule`, or if p is batched.
     """
-    p, q = _block_laws(p, q)
+    verifier, drafter = _block_laws(p, q)
     budget = float(positive(deviation_per_token, "deviation_per_token"))
-    if p.ndim != 2:
-        raise ValueError(f"p and q must have shape [B, V], got shape {p.shape}")
-    low, high = np.log((p.shape[0] + 1) / _MAX_LOG_RATIO), 40.0
-    if clip_schedule(p, q, np.exp(low)).deviation_per_token <= budget:
-        return clip_schedule(p, q, np.exp(low))
+    if verifier.ndim != 2:
+        raise ValueError(f"p and q must have shape [B, V], got shape {verifier.shape}")
+    # From the price at which the widest clip is free to one at which a whole block is not worth a nat.
+    low, high = np.log((verifier.shape[0] + 1) / _MAX_LOG_RATIO), 40.0
+    widest = clip_schedule(verifier, drafter, np.exp(low))
+    if widest.deviation_per_token <= budget:
+        return widest
     for _ in range(50):  # deviation falls continuously with the price
         middle = (low + high) / 2
-        within = clip_schedule(p, q, np.exp(middle)).deviation_per_token <= budget
+        within = clip_schedule(verifier, drafter, np.exp(middle)).deviation_per_token <= budget
         low, high = (low, middle) if within else (middle, high)
-    return clip_schedule(p, q, np.exp(high))
+    return clip_schedule(verifier, drafter, np.exp(high))
 
 
 def _bracket_price(d: FloatArray, budget: float) -> tuple[LinearSchedule, LinearSchedule]:
@@ -313,9 +317,13 @@ def _distances(distances: ArrayLike) -> FloatArray:
     return d
 
 
+def _laws(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    verifier, drafter = check_laws(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    return verifier, drafter
+
+
 def _block_laws(p: ArrayLike, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    p, q = check_laws(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
-    p, q = np.broadcast_arrays(p, q)
-    if p.ndim < 2:
-        raise ValueError(f"p and q must have shape [..., B, V], got shape {p.shape}")
-    return p, q
+    verifier, drafter = np.broadcast_arrays(*_laws(p, q))
+    if verifier.ndim < 2:
+        raise ValueError(f"p and q must have shape [..., B, V], got shape {verifier.shape}")
+    return verifier, drafter
