@@ -1,7 +1,8 @@
 """Train the embedded pairs' models: `python -m training.train all --out checkpoints`.
 
-Stages: `ar` (the small causal drafter), `verifier` (that network grown in depth), `masked` and `uniform` (diffusion
-drafters, started from the causal one's weights). A stage resumes from its last checkpoint.
+Stages: `ar` (the small causal drafter), `verifier` (that network grown in depth), `masked` (a diffusion drafter
+started from the causal one's weights) and `uniform` (started from the masked one's). A stage resumes from its last
+checkpoint.
 """
 
 from __future__ import annotations
@@ -46,10 +47,11 @@ class Stage:
 
 STAGES = {
     "ar": Stage(steps=1100, lr=4e-3),
-    "verifier": Stage(steps=500, lr=2e-3),
-    "masked": Stage(steps=2400, lr=3e-3),
-    "uniform": Stage(steps=2000, lr=3e-3),
+    "verifier": Stage(steps=400, lr=2e-3),
+    "masked": Stage(steps=1800, lr=3e-3),
+    "uniform": Stage(steps=700, lr=2e-3),
 }
+STARTS_FROM = {"verifier": "ar", "masked": "ar", "uniform": "masked"}
 
 
 def grow(small: Backbone, depth: int) -> Backbone:
@@ -74,7 +76,7 @@ def _initial(name: str, folder: Path, config: BackboneConfig, seed: int) -> Back
             if p.ndim == 2:
                 torch.nn.init.normal_(p, std=0.02 if "embed" in p_name else p.shape[1] ** -0.5)
         return network
-    network.load_state_dict(torch.load(folder / "ar.pt")["network"])
+    network.load_state_dict(torch.load(folder / f"{STARTS_FROM[name]}.pt")["network"])
     return grow(network, VERIFIER_DEPTH) if name == "verifier" else network
 
 
