@@ -39,12 +39,19 @@ def checkpoint_folder(checkpoint: str, revision: str | None = None) -> Path:
 
 def _download(repository: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+    )
 
     try:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=WANTED_FILES))
     except GatedRepoError as error:
-        raise InputError(f"{repository} is gated; accept its licence on its page and log in with `hf auth login`") from error
+        raise InputError(
+            f"{repository} is gated; accept its licence on its page and log in with `hf auth login`"
+        ) from error
     except RepositoryNotFoundError as error:
         raise InputError(f"no repository {repository} on the hub; check the name in the pair file") from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
@@ -79,7 +86,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         except FileNotFoundError as error:
             raise InputError(f"{folder} lacks {name}; only safetensors checkpoints are loaded") from error
         except SafetensorError as error:
-            raise InputError(f"{folder / name} is damaged or truncated ({error}); download it again") from error
+            raise InputError(
+                f"{folder / name} is damaged or truncated ({error}); download it again"
+            ) from error
     return weights
 
 
@@ -87,10 +96,16 @@ def load_into(network: nn.Module, weights: dict[str, Tensor], source: Path, dtyp
     """Load `weights` into `network` one to one, in evaluation mode; a tied head may be absent from the file."""
     network = network.to(dtype)
     missing, unexpected = network.load_state_dict(weights, strict=False)
-    tied = {"lm_head.weight"} if getattr(network, "config", None) and network.config.tie_word_embeddings else set()
+    tied = (
+        {"lm_head.weight"}
+        if getattr(network, "config", None) and network.config.tie_word_embeddings
+        else set()
+    )
     missing = [name for name in missing if name not in tied]
     if missing or unexpected:
         name = (missing or unexpected)[0]
         word = "lacks" if missing else "holds unexpected"
-        raise InputError(f"{source} {word} tensor {name}; its architecture is not the one the pair file names")
+        raise InputError(
+            f"{source} {word} tensor {name}; its architecture is not the one the pair file names"
+        )
     return network.eval().requires_grad_(False)

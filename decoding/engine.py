@@ -105,7 +105,11 @@ class Engine:
             if verifier.features is not None:
                 features = verifier.features[: verdict.accepted + 1]
             clock.mark()
-            rounds.append(self._record(len(rounds), context, request, draft, block, verdict, emitted, clock, logits, settings))
+            rounds.append(
+                self._record(
+                    len(rounds), context, request, draft, block, verdict, emitted, clock, logits, settings
+                )
+            )
         return output.generation(prefill_s, rounds)
 
     def autoregressive(self, prompt: Tensor, max_new_tokens: int, seed: int = 0) -> Generation:
@@ -148,7 +152,19 @@ class Engine:
             clock.mark()
             draft_s, accept_s = clock.seconds()
             rounds.append(
-                Round(len(rounds), context, size, emitted, 0, emitted, emitted, draft.forwards, draft_s, 0.0, accept_s)
+                Round(
+                    len(rounds),
+                    context,
+                    size,
+                    emitted,
+                    0,
+                    emitted,
+                    emitted,
+                    draft.forwards,
+                    draft_s,
+                    0.0,
+                    accept_s,
+                )
             )
         return output.generation(0.0, rounds)
 
@@ -259,4 +275,3 @@ class _Output:
             decode_s=sum(r.seconds for r in rounds),
             rounds=tuple(rounds),
         )
-

@@ -42,7 +42,9 @@ def load_pair(
     return _assemble(pair_file, verifier_device, torch.device(drafter_device or verifier_device), dtype)
 
 
-def _assemble(pair_file: PairFile, device: torch.device, drafter_device: torch.device, dtype: torch.dtype) -> Pair:
+def _assemble(
+    pair_file: PairFile, device: torch.device, drafter_device: torch.device, dtype: torch.dtype
+) -> Pair:
     verifier_folder = checkpoint_folder(pair_file.verifier.checkpoint, pair_file.verifier.revision)
     drafter_folder = checkpoint_folder(pair_file.drafter.checkpoint, pair_file.drafter.revision)
     tokenizer = load_tokenizer(verifier_folder)
@@ -105,7 +107,8 @@ def check_vocabularies(tokenizer: PreTrainedTokenizerBase, verifier: Path, draft
     ours, theirs = tokenizer.get_vocab(), load_tokenizer(drafter).get_vocab()
     mask_only = set(ours) ^ set(theirs)
     differing = sorted(
-        (token for token in ours.keys() & theirs.keys() if ours[token] != theirs[token]), key=lambda t: ours[t]
+        (token for token in ours.keys() & theirs.keys() if ours[token] != theirs[token]),
+        key=lambda t: ours[t],
     )
     plain = [token for token in sorted(mask_only) if not _is_special(token)]
     if differing or plain:

@@ -99,7 +99,11 @@ class Pair:
         text = form.instruction.get(task or self.file.tasks[0], "") + prompt
         if form.chat_template:
             message = [{"role": "user", "content": text}]
-            options: dict[str, Any] = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+            options: dict[str, Any] = {
+                "tokenize": False,
+                "add_generation_prompt": True,
+                "enable_thinking": False,
+            }
             text = self.tokenizer.apply_chat_template(message, **options)
         ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:

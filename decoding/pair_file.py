@@ -117,7 +117,9 @@ def read_pair_file(name_or_path: str) -> PairFile:
     path = Path(name_or_path)
     if path.suffix == ".toml":
         if not path.is_file():
-            raise InputError(f"no pair file at {name_or_path}; give an existing .toml file or a shipped pair's name")
+            raise InputError(
+                f"no pair file at {name_or_path}; give an existing .toml file or a shipped pair's name"
+            )
         text, origin = path.read_text(encoding="utf-8"), name_or_path
     elif name_or_path in pair_names():
         text, origin = (SHIPPED / f"{name_or_path}.toml").read_text(encoding="utf-8"), name_or_path
@@ -137,7 +139,9 @@ def parse_pair(table: dict[str, Any]) -> PairFile:
     limit = table.pop("max_new_tokens", None)
     grid = table.pop("grid", {})
     if not isinstance(limit, int | dict):
-        raise InputError("max_new_tokens is missing; give a number, or a table of task = number with a default")
+        raise InputError(
+            "max_new_tokens is missing; give a number, or a table of task = number with a default"
+        )
     values = {
         "verifier": _model(table.pop("verifier", None), "verifier"),
         "drafter": _model(table.pop("drafter", None), "drafter"),
@@ -157,7 +161,9 @@ def parse_pair(table: dict[str, Any]) -> PairFile:
 
 def _model(table: Any, where: str) -> ModelSpec:
     if not isinstance(table, dict) or "checkpoint" not in table:
-        raise InputError(f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository")
+        raise InputError(
+            f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository"
+        )
     table = dict(table)
     own = {f.name for f in fields(ModelSpec)} - {"sampling", "options"}
     sampling = {f.name: table.pop(f.name) for f in fields(Sampling) if f.name in table}
@@ -171,7 +177,9 @@ def _grids(table: dict[str, Any]) -> dict[str, Grid]:
     named = {name: value for name, value in table.items() if isinstance(value, dict)}
     default = {name: value for name, value in table.items() if not isinstance(value, dict)}
     tables = {"default": default, **named}
-    return {name: _build(Grid, {k: tuple(v) for k, v in t.items()}, f"grid {name}") for name, t in tables.items()}
+    return {
+        name: _build(Grid, {k: tuple(v) for k, v in t.items()}, f"grid {name}") for name, t in tables.items()
+    }
 
 
 def _build(cls: Any, table: dict[str, Any], where: str) -> Any:

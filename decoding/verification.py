@@ -71,7 +71,11 @@ def _verify_rows(
     law = p[accepted.clamp(max=rows - 1)]
     if drafted:
         at = accepted.clamp(max=drafted - 1)
-        q_row = draft.law_rows(start, start + drafted, vocab_size)[at] if draft.laws is None else draft.laws[start + at]
+        q_row = (
+            draft.law_rows(start, start + drafted, vocab_size)[at]
+            if draft.laws is None
+            else draft.laws[start + at]
+        )
         residual = rule.residual(law, q_row, y[at], validate=False)
         law = torch.where(accepted < drafted, residual, law)
     token = draw(law, generator)

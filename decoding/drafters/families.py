@@ -70,7 +70,9 @@ def take_options(build: Build, allowed: set[str]) -> dict[str, Any]:
     """The options, or an error if one is not in `allowed`."""
     unknown = sorted(set(build.options) - allowed)
     if unknown:
-        raise InputError(f"[drafter] has unknown key {unknown[0]!r}; this family takes {', '.join(sorted(allowed))}")
+        raise InputError(
+            f"[drafter] has unknown key {unknown[0]!r}; this family takes {', '.join(sorted(allowed))}"
+        )
     return build.options
 
 
@@ -97,7 +99,11 @@ def _masked(build: Build) -> Drafter:
         raise InputError("the drafter's tokenizer has no [MASK]; set mask_token_id in the pair file")
     unmasking = Unmasking(**{k: v for k, v in options.items() if k != "mask_token_id"})
     return MaskedDrafter(
-        _backbone(build), mask_id=mask_id, vocab_size=build.vocab_size, sampling=build.sampling, unmasking=unmasking
+        _backbone(build),
+        mask_id=mask_id,
+        vocab_size=build.vocab_size,
+        sampling=build.sampling,
+        unmasking=unmasking,
     )
 
 

@@ -71,7 +71,9 @@ def fill_canvas(
         drawn = draw(law, generator) if on_draws else None
         score = _score(law, drawn, unmasking.order, generator)
         ranked = score.argsort(descending=True, stable=True)
-        count = plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
+        count = (
+            plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
+        )
         chosen = ranked[:count]
         fixed = positions[chosen]
         tokens[fixed] = draw(law[chosen], generator) if drawn is None else drawn[chosen]

@@ -72,7 +72,11 @@ def _doubling(block_size: int, steps: int) -> list[int]:
     return [*quotas, left]
 
 
-SCHEDULES: dict[str, Callable[[int, int], list[int]]] = {"even": _even, "dream": _dream, "doubling": _doubling}
+SCHEDULES: dict[str, Callable[[int, int], list[int]]] = {
+    "even": _even,
+    "dream": _dream,
+    "doubling": _doubling,
+}
 
 
 def quotas(schedule: str | list[int], block_size: int, steps: int) -> list[int]:

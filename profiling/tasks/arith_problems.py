@@ -80,7 +80,9 @@ def _times(rng: Random, total: int) -> _Step | None:
 def _half(rng: Random, total: int) -> _Step | None:
     if total % 2:
         return None
-    text = rng.choice(("{He} gives half to {friend}.", "{He} loses half of them.", "Then {he} keeps only half."))
+    text = rng.choice(
+        ("{He} gives half to {friend}.", "{He} loses half of them.", "Then {he} keeps only half.")
+    )
     return _Step(text, total, "/", 2, total // 2)
 
 
@@ -98,11 +100,18 @@ def _opening(rng: Random) -> tuple[str, _Step | None, int]:
     """The first sentence, the step that it poses (bags of things) or none, and the total after it."""
     if rng.random() < 0.35:
         bags, each = rng.randint(2, 7), rng.randint(2, 8)
-        text = rng.choice(("{Name} has {b} {bags} with {e} {things} each.", "{Name} fills {b} {bags} with {e} {things} each."))
+        text = rng.choice(
+            (
+                "{Name} has {b} {bags} with {e} {things} each.",
+                "{Name} fills {b} {bags} with {e} {things} each.",
+            )
+        )
         text = text.replace("{b}", str(bags)).replace("{e}", str(each)).replace("{bags}", rng.choice(BAGS))
         return text, _Step("", bags, "*", each, bags * each), bags * each
     total = rng.randint(3, 40)
-    text = rng.choice(("{Name} has {n} {things}.", "{Name} starts with {n} {things}.", "{Name} owns {n} {things}."))
+    text = rng.choice(
+        ("{Name} has {n} {things}.", "{Name} starts with {n} {things}.", "{Name} owns {n} {things}.")
+    )
     return text.replace("{n}", str(total)), None, total
 
 
@@ -160,5 +169,10 @@ def vocabulary_words() -> list[str]:
     rng = Random("arith-vocabulary")
     for _ in range(20_000):
         problem = generate_problem(rng)
-        texts.update(f"{problem.question} {problem.answer}".replace(".", " . ").replace("?", " ? ").replace(":", " : ").split())
+        texts.update(
+            f"{problem.question} {problem.answer}".replace(".", " . ")
+            .replace("?", " ? ")
+            .replace(":", " : ")
+            .split()
+        )
     return sorted(word for word in texts if not word.isdigit())
