@@ -162,9 +162,7 @@ def clip_proof() -> Proof:
     D_f(r || p) - D_f(t || p) >= sum g (r - t) = sum (g - g_a)(r - t), and the steps show that each
     summand is at least (g_b - g_a) m. The sum of m is nonnegative, because r accepts no less.
     """
-    low, high = sp.symbols(
-        "u w", nonnegative=True
-    )  # u = g - g_a and w = g_b - g, for a token inside the clip
+    low, high = sp.symbols("u w", nonnegative=True)  # u = g - g_a and w = g_b - g, for a token inside the clip
     gain, loss, over = sp.symbols("c d e", nonnegative=True)
     zero = sp.Integer(0)
     span = low + high  # g_b - g_a
@@ -219,10 +217,6 @@ def cactus_proof() -> Proof:
                 delta,
             ),
             Step("Beyond Phi(1) = -log p acceptance is certain.", sp.Limit(phi, gamma, 1, "-"), -sp.log(p)),
-                "A budget beyond Phi(1) = -log p accepts for certain.",
-                sp.Limit(phi, gamma, 1, "-"),
-                -sp.log(p),
-            ),
         ),
     )
 
