@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def load_pair(
     device: str | torch.device | None = None,
     drafter_device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
+    options: dict[str, Any] | None = None,
 ) -> Pair:
     """Load a pair by its shipped name or the path of its TOML file.
 
@@ -32,11 +34,15 @@ def load_pair(
         device: of the verifier; None is CUDA where there is one, else the CPU.
         drafter_device: of the drafter; None is the verifier's.
         dtype: of both models; None is bfloat16 on CUDA and float32 on a CPU.
+        options: keys of the file's [drafter] to change, such as `{"order": "prefix", "schedule": "doubling"}`.
 
     Raises:
         InputError: if the pair is unknown or invalid, a checkpoint cannot be read, or the vocabularies differ.
     """
     pair_file = read_pair_file(name_or_path)
+    if options:
+        drafter = replace(pair_file.drafter, options={**pair_file.drafter.options, **options})
+        pair_file = replace(pair_file, drafter=drafter)
     verifier_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     dtype = dtype or (torch.bfloat16 if verifier_device.type == "cuda" else torch.float32)
     return _assemble(pair_file, verifier_device, torch.device(drafter_device or verifier_device), dtype)
