@@ -47,7 +47,7 @@ class Stage:
 
 STAGES = {
     "ar": Stage(steps=1100, lr=4e-3),
-    "verifier": Stage(steps=400, lr=2e-3),
+    "verifier": Stage(steps=200, lr=2e-3),
     "masked": Stage(steps=1800, lr=3e-3),
     "uniform": Stage(steps=700, lr=2e-3),
 }

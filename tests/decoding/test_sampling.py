@@ -1,0 +1,42 @@
+"""The law that `Sampling` states is transformers' and is the law that is drawn from."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specfrontier.decoding.sampling import Sampling
+from specfrontier.errors import InputError
+
+LOGITS = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 3.0, 3.0, 1.0]])
+
+
+def test_plain_law_is_the_softmax_in_float32() -> None:
+    law = Sampling().law(LOGITS.bfloat16())
+    assert law.dtype == torch.float32
+    assert torch.equal(law, LOGITS.bfloat16().float().softmax(-1))
+
+
+def test_greedy_law_is_one_hot_of_the_first_maximum() -> None:
+    assert Sampling(temperature=0).law(LOGITS).tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]]
+
+
+def test_temperature_then_truncation() -> None:
+    law = Sampling(temperature=0.5, top_k=2).law(LOGITS[:1])[0]
+    expected = (LOGITS[0, :2] / 0.5).softmax(-1)
+    assert torch.allclose(law[:2], expected)
+    assert law[2:].tolist() == [0, 0]
+
+
+def test_the_order_of_truncations_matters_and_is_kept() -> None:
+    logits = torch.log(torch.tensor([[0.4, 0.3, 0.2, 0.1]]))
+    k_first = Sampling(top_k=2, top_p=0.55, filters=("top_k", "top_p")).law(logits)
+    p_first = Sampling(top_k=2, top_p=0.55, filters=("top_p", "top_k")).law(logits)
+    assert k_first.count_nonzero() == 1  # 0.4 / 0.7 > 0.55 already
+    assert p_first.count_nonzero() == 2
+
+
+@pytest.mark.parametrize("bad", [{"temperature": -1}, {"temperature": float("nan")}, {"top_p": 0}, {"top_k": 0}])
+def test_values_out_of_range_are_named(bad: dict) -> None:
+    with pytest.raises(InputError, match=next(iter(bad))):
+        Sampling(**bad)

@@ -1,0 +1,39 @@
+"""Quotas of denoising steps."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specfrontier.decoding.drafters.unmasking import SCHEDULES, quotas
+from specfrontier.errors import InputError
+
+
+@given(st.sampled_from(sorted(SCHEDULES)), st.integers(1, 300), st.data())
+def test_quotas_add_up_to_the_block(schedule: str, block_size: int, data: st.DataObject) -> None:
+    steps = data.draw(st.integers(1, block_size))
+    plan = quotas(schedule, block_size, steps)
+    assert len(plan) == steps
+    assert sum(plan) == block_size
+    assert min(plan) >= 0
+
+
+@pytest.mark.parametrize(("steps", "plan"), [(2, [7, 9]), (4, [3, 4, 4, 5])])
+def test_dreams_schedule_on_sixteen_masks(steps: int, plan: list[int]) -> None:
+    """Seen in the public reference (dllm, commit ca176752)."""
+    assert quotas("dream", 16, steps) == plan
+
+
+def test_dreams_schedule_wastes_its_first_of_sixteen_steps() -> None:
+    plan = quotas("dream", 16, 16)
+    assert plan == [0, *[1] * 14, 2]
+
+
+def test_chunks_can_be_given() -> None:
+    assert quotas([2, 2, 4], 16, 4) == [2, 2, 4, 8]
+
+
+def test_unknown_schedule_is_refused() -> None:
+    with pytest.raises(InputError, match="cosine"):
+        quotas("cosine", 8, 2)

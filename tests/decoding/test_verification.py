@@ -1,0 +1,85 @@
+"""Verification reads rows lazily and decides exactly as reading them all would."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from specfrontier.decoding import verification
+from specfrontier.decoding.drafters.base import Draft
+from specfrontier.decoding.sampling import Sampling, draw
+from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, rule_from_spec
+
+SIZE, VOCABULARY = 12, 7
+
+
+def block(seed: int, one_hot: bool = False) -> tuple[Draft, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(SIZE + 1, VOCABULARY, generator=generator)
+    q = (logits[:SIZE] + 0.3 * torch.randn(SIZE, VOCABULARY, generator=generator)).softmax(-1)
+    tokens = draw(q, generator)
+    return Draft(tokens, None if one_hot else q, torch.ones(SIZE, dtype=torch.long), 1), logits
+
+
+@pytest.mark.parametrize(
+    "spec", ["lossless", "linear:0.3", "cactus:0.5", "clip:1.5", "lenience:0.5", "sampler-match", "fuzzy:0.2"]
+)
+@pytest.mark.parametrize("one_hot", [False, True])
+def test_chunks_do_not_change_how_many_are_accepted(spec: str, one_hot: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = rule_from_spec(spec)
+    for seed in range(20):
+        draft, logits = block(seed, one_hot)
+        counts = set()
+        for chunk in (1, 4, SIZE + 1):
+            monkeypatch.setattr(verification, "FIRST_CHUNK", chunk)
+            generator = torch.Generator().manual_seed(seed)
+            counts.add(verification.verify(draft, logits, Sampling(), rule, generator).accepted)
+        assert len(counts) == 1
+
+
+def test_rows_after_the_first_rejection_are_never_read() -> None:
+    draft, logits = block(0)
+    impossible = logits.clone()
+    impossible[0] = torch.where(torch.arange(VOCABULARY) == draft.tokens[0], -torch.inf, 0.0)
+    impossible[verification.FIRST_CHUNK :] = torch.nan
+    verdict = verification.verify(draft, impossible, Sampling(), Lossless(), torch.Generator().manual_seed(0))
+    assert verdict.accepted == 0
+
+
+@pytest.mark.parametrize("rule", [Lossless(), Linear(0.4)])
+def test_emitted_token_has_the_rules_output_law(rule: AcceptanceRule) -> None:
+    """Chi-square over 4,000 single-position blocks at level 1e-4."""
+    generator = torch.Generator().manual_seed(1)
+    _, logits = block(2)
+    q = (0.5 * logits[:1]).softmax(-1)
+    counts = np.zeros(VOCABULARY)
+    for _ in range(4000):
+        tokens = draw(q, generator)
+        draft = Draft(tokens, q, torch.ones(1, dtype=torch.long), 1)
+        verdict = verification.verify(draft, logits[:2], Sampling(), rule, generator)
+        counts[int(tokens[0]) if verdict.accepted else verdict.token] += 1
+    law = rule.output_law(logits[0].softmax(-1).double().numpy(), q[0].double().numpy(), validate=False)
+    assert stats.chisquare(counts, 4000 * law / law.sum()).pvalue > 1e-4
+
+
+def test_bonus_token_comes_from_the_verifier_under_full_leniency() -> None:
+    """Chi-square over 3,000 blocks at level 1e-4: row B + 1 is p, not relaxed."""
+    generator = torch.Generator().manual_seed(3)
+    draft, logits = block(4)
+    draft, logits = draft.truncated(2), logits[:3]
+    counts = np.zeros(VOCABULARY)
+    for _ in range(3000):
+        verdict = verification.verify(draft, logits, Sampling(), Linear(1.0), generator)
+        assert verdict.accepted == 2
+        counts[verdict.token] += 1
+    assert stats.chisquare(counts, 3000 * logits[2].double().softmax(-1).numpy()).pvalue > 1e-4
+
+
+def test_an_empty_block_draws_from_the_verifier() -> None:
+    draft, logits = block(5)
+    verdict = verification.verify(
+        draft.truncated(0), logits[:1], Sampling(temperature=0), Lossless(), torch.Generator()
+    )
+    assert verdict == verification.Verdict(0, int(logits[0].argmax()))
