@@ -13,11 +13,12 @@ from specfrontier.decoding.clock import RoundClock
 from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort
 from specfrontier.decoding.records import Generation, Round
 from specfrontier.decoding.sampling import Sampling, draw
+from specfrontier.decoding.schedule import Leniency
 from specfrontier.decoding.trace import trace_positions
 from specfrontier.decoding.verification import Verdict, verify
 from specfrontier.errors import InputError
 from specfrontier.theory.exactness import exact_prefix_length
-from specfrontier.theory.rules import AcceptanceRule, Lossless
+from specfrontier.theory.rules import Lossless
 
 Verification = Literal["paper", "exact"]
 
@@ -28,7 +29,7 @@ class Settings:
 
     Args:
         effort: diffusion effort of a draft.
-        rule: acceptance rule.
+        rule: acceptance rule, or a schedule of rules by position.
         block_size: B >= 1; a block is never longer than what the token limit leaves.
         max_new_tokens: token limit, >= 1.
         seed: of every random draw.
@@ -39,7 +40,7 @@ class Settings:
     """
 
     effort: Effort
-    rule: AcceptanceRule = field(default_factory=Lossless)
+    rule: Leniency = field(default_factory=Lossless)
     block_size: int = 32
     max_new_tokens: int = 64
     seed: int = 0
@@ -106,9 +107,7 @@ class Engine:
                 features = verifier.features[: verdict.accepted + 1]
             clock.mark()
             rounds.append(
-                self._record(
-                    len(rounds), context, request, draft, block, verdict, emitted, clock, logits, settings
-                )
+                self._record(len(rounds), context, request, draft, block, verdict, emitted, clock, logits, settings)
             )
         return output.generation(prefill_s, rounds)
 

@@ -13,8 +13,9 @@ from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.engine import Engine, Settings, Verification
 from specfrontier.decoding.pair_file import PairFile
 from specfrontier.decoding.records import Generation
+from specfrontier.decoding.schedule import Leniency
 from specfrontier.errors import InputError
-from specfrontier.theory.rules import AcceptanceRule, Lossless
+from specfrontier.theory.rules import Lossless
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Pair:
         *,
         steps: int | None = None,
         threshold: float | None = None,
-        rule: AcceptanceRule | None = None,
+        rule: Leniency | None = None,
         block_size: int | None = None,
         max_new_tokens: int | None = None,
         seed: int = 0,
@@ -54,7 +55,7 @@ class Pair:
             prompt: text; wrapped as the pair's file says.
             steps: K >= 1, denoising steps (1 if no threshold is given).
             threshold: tau in (0, 1] in place of a fixed K, for families that take it.
-            rule: acceptance rule; lossless if None.
+            rule: acceptance rule or schedule of rules; lossless if None.
             block_size: B >= 1; the pair's own if None.
             max_new_tokens: token limit; the pair's own if None.
             seed, verification, trace: see `Settings`.

@@ -8,17 +8,20 @@ from torch import Tensor
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.records import PositionTrace
 from specfrontier.decoding.sampling import Sampling
+from specfrontier.decoding.schedule import Leniency, as_schedule
 from specfrontier.theory.divergences import kl_divergence, tv_distance
-from specfrontier.theory.rules import AcceptanceRule
 
 ROWS_AT_ONCE = 64
 
 
-def trace_positions(draft: Draft, logits: Tensor, sampling: Sampling, rule: AcceptanceRule) -> PositionTrace:
+def trace_positions(draft: Draft, logits: Tensor, sampling: Sampling, leniency: Leniency) -> PositionTrace:
     """Trace every position of `draft` against the verifier's `logits` [>= B, V]; memory O(min(B, 64) V)."""
     columns: list[list[Tensor]] = [[] for _ in range(6)]
-    for start in range(0, draft.block_size, ROWS_AT_ONCE):
-        stop = min(start + ROWS_AT_ONCE, draft.block_size)
+    schedule = as_schedule(leniency)
+    start = stop = 0
+    while (start := stop) < draft.block_size:
+        stop = min(start + ROWS_AT_ONCE, draft.block_size, schedule.run_end(start) or draft.block_size)
+        rule = schedule.rule_at(start)
         p = sampling.law(logits[start:stop])
         q = draft.law_rows(start, stop, p.shape[-1]).to(p)
         y = draft.tokens[start:stop, None]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.sampling import Sampling, draw
+from specfrontier.decoding.schedule import Leniency, as_schedule
 from specfrontier.theory.rules import AcceptanceRule
 
 FIRST_CHUNK = 4
@@ -25,24 +26,21 @@ class Verdict:
     token: int
 
 
-def verify(
-    draft: Draft, logits: Tensor, sampling: Sampling, rule: AcceptanceRule, generator: torch.Generator
-) -> Verdict:
+def verify(draft: Draft, logits: Tensor, sampling: Sampling, leniency: Leniency, generator: torch.Generator) -> Verdict:
     """Accept a prefix of `draft` against the verifier's `logits` [B + 1, V].
 
     Only rows that decide something are turned into laws: a chunk at a time on a CPU, where chunks grow, and all
-    at once on a GPU, where one read of (accepted, token) is the round's only synchronisation. Row B + 1 is read
-    only if everything before it was accepted, and the residual is built for a single row.
-
-    The rule reads p and q on the device of `logits`.
+    at once on a GPU, where one read of (accepted, token) is the round's only synchronisation (with a schedule,
+    one for each run of equal rules that is reached). Row B + 1 is read only if everything before it was
+    accepted, and the residual is built for a single row.
     """
-    size = draft.block_size
+    size, schedule = draft.block_size, as_schedule(leniency)
     u = torch.rand(size, generator=generator, device=logits.device)
     start, chunk = 0, size + 1 if logits.is_cuda else FIRST_CHUNK
     while True:
-        stop = min(start + chunk, size + 1)
+        stop = min(start + chunk, size + 1, schedule.run_end(start) or size + 1)
         p = sampling.law(logits[start:stop])
-        accepted, token = _verify_rows(draft, p, u, start, rule, generator)
+        accepted, token = _verify_rows(draft, p, u, start, schedule.rule_at(start), generator)
         if accepted < stop - start or stop == size + 1:
             return Verdict(start + accepted, token)
         start, chunk = stop, 2 * chunk
@@ -71,11 +69,7 @@ def _verify_rows(
     law = p[accepted.clamp(max=rows - 1)]
     if drafted:
         at = accepted.clamp(max=drafted - 1)
-        q_row = (
-            draft.law_rows(start, start + drafted, vocab_size)[at]
-            if draft.laws is None
-            else draft.laws[start + at]
-        )
+        q_row = draft.law_rows(start, start + drafted, vocab_size)[at] if draft.laws is None else draft.laws[start + at]
         residual = rule.residual(law, q_row, y[at], validate=False)
         law = torch.where(accepted < drafted, residual, law)
     token = draw(law, generator)

@@ -10,6 +10,7 @@ from scipy import stats
 from specfrontier.decoding import verification
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.sampling import Sampling, draw
+from specfrontier.decoding.schedule import RuleSchedule
 from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, rule_from_spec
 
 SIZE, VOCABULARY = 12, 7
@@ -83,3 +84,28 @@ def test_an_empty_block_draws_from_the_verifier() -> None:
         draft.truncated(0), logits[:1], Sampling(temperature=0), Lossless(), torch.Generator()
     )
     assert verdict == verification.Verdict(0, int(logits[0].argmax()))
+
+
+def test_a_schedule_uses_each_positions_own_rule() -> None:
+    """Full leniency before position 3, none from it on: the first rejection can only come from position 3."""
+    schedule = RuleSchedule((Linear(1.0), Linear(1.0), Lossless()))
+    seen = set()
+    for seed in range(60):
+        draft, logits = block(seed)
+        seen.add(verification.verify(draft, logits, Sampling(), schedule, torch.Generator().manual_seed(seed)).accepted)
+    assert min(seen) == 2
+    assert len(seen) > 1
+
+
+def test_a_schedule_of_equal_rules_is_that_rule() -> None:
+    for seed in range(20):
+        draft, logits = block(seed)
+        verdicts = {
+            verification.verify(draft, logits, Sampling(), rule, torch.Generator().manual_seed(seed))
+            for rule in (Linear(0.3), RuleSchedule((Linear(0.3),) * SIZE))
+        }
+        assert len(verdicts) == 1
+
+
+def test_a_schedules_spec_counts_runs() -> None:
+    assert RuleSchedule((Linear(1.0), Linear(1.0), Lossless())).spec == "linear:1.0*2,lossless*1"
