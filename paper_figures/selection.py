@@ -1,0 +1,75 @@
+"""Take from the measurements what a figure needs: one pair, one task, one family of rules, one block size."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from specfrontier.errors import InputError
+from specfrontier.theory import rule_from_spec
+
+LOSSLESS = "lossless"
+
+
+def rule_family(spec: str | None) -> str | None:
+    """`linear` for `linear:0.3`; None where no rule applies."""
+    return None if spec is None or pd.isna(spec) else spec.partition(":")[0]
+
+
+def leniency_of(spec: str | None) -> float:
+    """The first setting of a rule, such as 0.3 for `linear:0.3`; 0 for the lossless rule, NaN for no rule."""
+    if spec is None or pd.isna(spec):
+        return float("nan")
+    parameter = rule_from_spec(spec).parameter
+    return 0.0 if parameter is None else float(parameter[1])
+
+
+def families(measurements: pd.DataFrame) -> list[str]:
+    """Families of rules in the measurements, beyond the lossless rule, sorted."""
+    found = {rule_family(spec) for spec in measurements["rule"]}
+    return sorted(name for name in found if name not in (None, LOSSLESS))
+
+
+def sweep(
+    measurements: pd.DataFrame,
+    *,
+    pair: str | None = None,
+    task: str | None = None,
+    family: str | None = None,
+    block_size: int | None = None,
+) -> pd.DataFrame:
+    """Speculative configurations of one sweep, sorted, with the columns `family` and `leniency` added.
+
+    The lossless rule is every family's zero leniency, so its rows belong to any family asked for. None leaves a
+    setting free.
+    """
+    rows = measurements[measurements["mode"].isin(("speculative", "assisted"))]
+    for column, value in (("pair", pair), ("task", task), ("block_size", block_size)):
+        rows = rows if value is None else rows[rows[column] == value]
+    rows = rows.assign(
+        family=[rule_family(spec) for spec in rows["rule"]],
+        leniency=[leniency_of(spec) for spec in rows["rule"]],
+    )
+    if family is not None:
+        rows = rows[rows["family"].isin((family, LOSSLESS))]
+    order = [c for c in ("pair", "task", "block_size", "steps", "threshold", "leniency", "config") if c in rows]
+    return rows.sort_values(order, kind="stable").reset_index(drop=True)
+
+
+def baseline(measurements: pd.DataFrame, mode: str, *, pair: str, task: str | None = None) -> pd.DataFrame:
+    """Rows of one model alone: `mode` is autoregressive (the verifier) or drafter."""
+    rows = measurements[(measurements["mode"] == mode) & (measurements["pair"] == pair)]
+    rows = rows if task is None else rows[rows["task"] == task]
+    return rows.sort_values(["steps", "threshold", "config"], kind="stable").reset_index(drop=True)
+
+
+def usual_block_size(rows: pd.DataFrame) -> int | None:
+    """The block size that most configurations of a sweep share; of equals, the largest."""
+    sizes = rows["block_size"].dropna()
+    return None if sizes.empty else int(sizes.mode().max())
+
+
+def require_rows(rows: pd.DataFrame, what: str, remedy: str) -> pd.DataFrame:
+    """`rows`, or InputError if there are none."""
+    if rows.empty:
+        raise InputError(f"the run holds no {what}; {remedy}")
+    return rows
