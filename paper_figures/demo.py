@@ -17,14 +17,9 @@ from specfrontier.paper_figures.cost_panels import (
     verify_histogram,
 )
 from specfrontier.paper_figures.efforts import effort_styles, efforts
-from specfrontier.paper_figures.frontier_plot import (
-    SPEED_AXES,
-    draw_frontier,
-    draw_reference,
-    effort_handles,
-    percent_axis,
-)
-from specfrontier.paper_figures.outputs import FORMATS, output_folder, save_figure
+from specfrontier.paper_figures.frontier_panels import Sweep, frontier_figure
+from specfrontier.paper_figures.frontier_plot import effort_handles
+from specfrontier.paper_figures.outputs import FORMATS, Drawing, output_folder, save_figure
 from specfrontier.paper_figures.scales import set_speed_scale
 from specfrontier.paper_figures.selection import (
     baseline,
@@ -43,8 +38,6 @@ from specfrontier.paper_figures.throughput_panels import (
     share_quality_axis,
 )
 from specfrontier.profile import LineFit, Profile
-
-Drawing = tuple[Figure, pd.DataFrame]
 
 _TRADEOFF_COLUMNS = ["steps", "threshold", "rule", "leniency", "agreement", "acceptance", "throughput"]
 
@@ -86,14 +79,13 @@ def demo_figures(
     verifier = baseline(measurements, "autoregressive", pair=profile.pair)
     drawings = {
         "prediction": lambda: draw_prediction(predicted, measured),
-        "frontier": lambda: draw_frontier_pair(measured, verifier),
+        "frontier": lambda: frontier_figure([Sweep("", measured, verifier)]),
         "costs": lambda: draw_costs(round_costs(rounds, measurements), profile.draft_cost),
     }
     paths: list[Path] = []
     with journal_style():
         for name, drawing in drawings.items():
-            figure, data = drawing()
-            paths += save_figure(figure, data, folder, name, formats)
+            paths += save_figure(drawing(), folder, name, formats)
     return paths
 
 
@@ -115,25 +107,7 @@ def draw_prediction(predicted: pd.DataFrame, measured: pd.DataFrame) -> Drawing:
     share_quality_axis(list(panels))
     figure.legend(handles=effort_handles(styles), loc="outside upper center", ncols=len(styles))
     tables = [_columns(predicted).assign(source="predicted"), _columns(measured).assign(source="measured")]
-    return figure, pd.concat(tables, ignore_index=True)
-
-
-def draw_frontier_pair(measured: pd.DataFrame, verifier: pd.DataFrame, *, width: float = COLUMN_IN) -> Drawing:
-    """Accuracy against latency and against throughput, side by side, as in Figure 4."""
-    styles = effort_styles(efforts(measured).dropna())
-    figure = Figure(figsize=(width, 0.62 * width), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
-    data = measured.copy()
-    for axes, speed in zip(panels, SPEED_AXES, strict=True):
-        set_speed_scale([axes], np.concatenate([measured[speed.column], verifier[speed.column].head(1)]))
-        data[f"on_{speed.column}_frontier"] = draw_frontier(axes, measured, speed, styles)
-        if not verifier.empty:
-            draw_reference(axes, verifier.iloc[0], speed, "verifier alone")
-        axes.set_xlabel(speed.label)
-    percent_axis(panels[0])
-    handles = effort_handles(styles) + panels[0].get_legend_handles_labels()[0][-1:]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
-    return figure, data
+    return Drawing(figure, pd.concat(tables, ignore_index=True))
 
 
 def draw_costs(costs: pd.DataFrame, fit: LineFit | None) -> Drawing:
@@ -142,7 +116,7 @@ def draw_costs(costs: pd.DataFrame, fit: LineFit | None) -> Drawing:
     left, right = figure.subplots(1, 2)
     draw_draft_costs(left, costs, fit, effort_styles(efforts(costs).dropna()))
     draw_verify_costs(right, costs)
-    return figure, pd.concat([draft_summary(costs), verify_histogram(costs)], ignore_index=True)
+    return Drawing(figure, pd.concat([draft_summary(costs), verify_histogram(costs)], ignore_index=True))
 
 
 def _predicted(

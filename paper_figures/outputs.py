@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "specfrontier"},
     "png": {"Software": "specfrontier"},
 }
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure and the numbers that it shows."""
+
+    figure: Figure
+    data: pd.DataFrame
 
 
 def check_formats(formats: Iterable[str]) -> tuple[str, ...]:
@@ -39,15 +48,13 @@ def output_folder(out: Path) -> Path:
     return out
 
 
-def save_figure(
-    figure: Figure, data: pd.DataFrame, out: Path, name: str, formats: Sequence[str] = FORMATS
-) -> list[Path]:
+def save_figure(drawing: Drawing, out: Path, name: str, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write `name` in every format, and `name.csv` with the numbers that were drawn.
 
     Returns the paths written, the CSV last.
     """
-    paths = [save_image(figure, out / f"{name}.{form}") for form in check_formats(formats)]
-    return [*paths, save_table(data, out / f"{name}.csv")]
+    paths = [save_image(drawing.figure, out / f"{name}.{form}") for form in check_formats(formats)]
+    return [*paths, save_table(drawing.data, out / f"{name}.csv")]
 
 
 def save_image(figure: Figure, path: Path) -> Path:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from specfrontier.errors import InputError
+from specfrontier.paper_figures.efforts import efforts
+from specfrontier.paper_figures.selection import sweep
 from specfrontier.profile import Profile
 from specfrontier.profiling.parquet import read_frame
-from specfrontier.profiling.store import read_run as read_store
 from specfrontier.schema import TABLES
 
 
@@ -43,10 +44,23 @@ class RunSource:
         """Names of the measured pairs, in the order in which they were measured."""
         return list(dict.fromkeys(self.measurements["pair"]))
 
+    @property
+    def diffusion_pairs(self) -> list[str]:
+        """Pairs measured at more than one diffusion effort."""
+        return [pair for pair in self.pairs if self._effort_count(pair) > 1]
+
+    @property
+    def one_step_pairs(self) -> list[str]:
+        """Pairs whose drafter was measured at one effort only, such as an autoregressive one."""
+        return [pair for pair in self.pairs if self._effort_count(pair) == 1]
+
     def tasks(self, pair: str) -> list[str]:
         """Tasks on which a pair was measured."""
         rows = self.measurements
         return list(dict.fromkeys(rows.loc[rows["pair"] == pair, "task"]))
+
+    def _effort_count(self, pair: str) -> int:
+        return int(efforts(sweep(self.measurements, pair=pair)).dropna().nunique())
 
     def profile(self, pair: str) -> Profile | None:
         """The pair's profile, if there is one."""
@@ -84,6 +98,8 @@ def combine(runs: Sequence[RunSource]) -> RunSource:
 
 
 def _read_folder(folder: Path) -> RunSource:
+    from specfrontier.profiling.store import read_run as read_store  # here: it imports torch, drawing does not
+
     stored = read_store(folder)
     measurements = _read_optional(folder, "measurements")
     if measurements.empty:

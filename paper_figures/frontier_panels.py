@@ -1,0 +1,91 @@
+"""Frontiers side by side: accuracy against latency and against throughput, one such couple a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from specfrontier.paper_figures.efforts import effort_styles, efforts
+from specfrontier.paper_figures.frontier_plot import (
+    SPEED_AXES,
+    draw_frontier,
+    draw_reference,
+    effort_handles,
+    percent_axis,
+)
+from specfrontier.paper_figures.outputs import Drawing
+from specfrontier.paper_figures.scales import set_speed_scale
+from specfrontier.paper_figures.style import COLUMN_IN, MUTED, PAGE_IN
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One set of configurations and the frontier to draw of it.
+
+    Attributes:
+        title: over its two panels; empty for none.
+        rows: of the measurements, all speculative.
+        verifier: rows of the verifier alone, to mark its point; may be empty.
+    """
+
+    title: str
+    rows: pd.DataFrame
+    verifier: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def frontier_figure(sweeps: Sequence[Sweep], note: str = "") -> Drawing:
+    """Two panels a sweep, two sweeps a row; one colour scale of efforts for all.
+
+    Args:
+        sweeps: one or more.
+        note: what was measured, printed under the figure.
+    """
+    across = min(2, len(sweeps))
+    down = -(-len(sweeps) // across)
+    width = COLUMN_IN if across == 1 else PAGE_IN
+    figure = Figure(figsize=(width, 1.85 * down + 0.25 + 0.15 * bool(note)), layout="constrained")
+    grid = figure.subplots(down, 2 * across, squeeze=False)
+    styles = effort_styles(pd.concat([efforts(sweep.rows) for sweep in sweeps]).dropna())
+    data = [
+        draw_sweep(grid[i // across, 2 * (i % across) : 2 * (i % across) + 2], sweep, styles)
+        for i, sweep in enumerate(sweeps)
+    ]
+    for axes in grid.flat[2 * len(sweeps) :]:
+        axes.set_axis_off()
+    handles = effort_handles(styles)
+    handles += [h for h in grid[0, 0].get_legend_handles_labels()[0] if h.get_label() == VERIFIER_LABEL]
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5 if across == 1 else 10))
+    add_note(figure, note)
+    return Drawing(figure, pd.concat(data, ignore_index=True))
+
+
+VERIFIER_LABEL = "verifier alone"
+
+
+def draw_sweep(panels: Sequence[Axes], sweep: Sweep, styles: dict) -> pd.DataFrame:
+    """Draw latency on the first panel and throughput on the second; returns the rows with their frontier marks."""
+    data = sweep.rows.assign(sweep=sweep.title)
+    for axes, speed in zip(panels, SPEED_AXES, strict=True):
+        reference = sweep.verifier.head(1)
+        marked = reference[speed.column] if len(reference) else []
+        set_speed_scale([axes], np.concatenate([sweep.rows[speed.column], marked]))
+        data[f"on_{speed.column}_frontier"] = draw_frontier(axes, sweep.rows, speed, styles)
+        if len(reference):
+            draw_reference(axes, reference.iloc[0], speed, VERIFIER_LABEL)
+        axes.set_xlabel(speed.label)
+    panels[1].sharey(panels[0])
+    panels[1].tick_params(labelleft=False)
+    percent_axis(panels[0])
+    panels[0].set_title(sweep.title)
+    return data
+
+
+def add_note(figure: Figure, note: str) -> None:
+    """A small line under a figure."""
+    if note:
+        figure.supxlabel(note, fontsize=6, color=MUTED, x=0.01, ha="left")
