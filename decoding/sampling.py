@@ -73,4 +73,14 @@ class Sampling:
 def draw(law: Tensor, generator: torch.Generator) -> Tensor:
     """One token [...] from each law [..., V]."""
     rows = law.reshape(-1, law.shape[-1])
+    if len(rows) == 1 and not law.is_cuda:
+        return _invert(rows[0], generator).view(law.shape[:-1])
     return torch.multinomial(rows, 1, generator=generator).view(law.shape[:-1])
+
+
+def _invert(law: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw from one law [V] by inverting its distribution function: one random number, not V of them."""
+    cumulative = law.cumsum(0, dtype=torch.float64)
+    u = torch.rand(1, generator=generator, dtype=torch.float64)
+    # The first entry above the level: one whose own probability is not zero.
+    return torch.searchsorted(cumulative, u * cumulative[-1], right=True).clamp_(max=len(law) - 1)

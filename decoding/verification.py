@@ -12,7 +12,8 @@ from specfrontier.decoding.sampling import Sampling, draw
 from specfrontier.decoding.schedule import Leniency, as_schedule
 from specfrontier.theory.rules import AcceptanceRule
 
-FIRST_CHUNK = 4
+FIRST_CHUNK = 2
+NOTHING = -1
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def _verify_rows(
     rejected = u[start : start + drafted] > keep
     ends = torch.cat((rejected, rejected.new_ones(1)))
     accepted = ends.int().argmax()
+    if not p.is_cuda and int(accepted) == rows:
+        return rows, NOTHING  # the run goes on past these rows
     law = p[accepted.clamp(max=rows - 1)]
     if drafted:
         at = accepted.clamp(max=drafted - 1)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from scipy import stats
 
-from specfrontier.decoding.sampling import Sampling
+from specfrontier.decoding.sampling import Sampling, draw
 from specfrontier.errors import InputError
 
 LOGITS = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 3.0, 3.0, 1.0]])
@@ -40,3 +41,15 @@ def test_the_order_of_truncations_matters_and_is_kept() -> None:
 def test_values_out_of_range_are_named(bad: dict) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         Sampling(**bad)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_draws_have_the_law(rows: int) -> None:
+    """Chi-square of 6,000 draws from each row at level 1e-4; a token of probability zero never comes."""
+    law = torch.tensor([[0.5, 0.0, 0.3, 0.2, 0.0]]).expand(rows, -1)
+    generator = torch.Generator().manual_seed(0)
+    draws = torch.stack([draw(law, generator) for _ in range(6000)])
+    for column in draws.T:
+        counts = column.bincount(minlength=5)
+        assert counts[[1, 4]].tolist() == [0, 0]
+        assert stats.chisquare(counts[[0, 2, 3]].numpy(), [3000, 1800, 1200]).pvalue > 1e-4
