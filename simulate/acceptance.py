@@ -1,0 +1,82 @@
+"""From recorded traces to a rule's acceptance and deviation, position by position.
+
+A trace lies on the draft's own prefix y_1..y_(k-1). A decoder reaches position k only if it accepted those tokens, so
+each trace counts there with the probability that it was accepted as drawn, A_1(y_1) ··· A_(k-1)(y_(k-1)):
+
+    P(accepted length >= n) = E[A_1(y_1) ··· A_(n-1)(y_(n-1)) · α_n],    α_n = E[A_n(y_n) | y_<n].
+
+For a linear rule α_n = 1 - (1 - λ) TV_n (Equation 6). Replacing the A's before n by their α's too looks like one more
+step of the same averaging but is biased: a token that p likes more than q is accepted more often *and* leads where the
+two agree more or less than elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specfrontier.errors import InputError
+from specfrontier.simulate.grid import linear_leniency
+from specfrontier.simulate.traces import Traces
+from specfrontier.theory.rules import AcceptanceRule, Lossless
+
+__all__ = ["Rates", "rates"]
+
+FloatArray = NDArray[np.float64]
+_LOSSLESS = Lossless()
+
+
+@dataclass(frozen=True)
+class Rates:
+    """A rule on recorded rounds, ``[R, B]`` each, zero past the end of a trace.
+
+    Attributes:
+        keep: A_k(y_k), the probability of accepting the token that was drawn.
+        alpha: acceptance rate, its expectation over that token where known in closed form, else `keep`.
+        deviation: TV(output law, p), in expectation over the token.
+    """
+
+    keep: FloatArray
+    alpha: FloatArray
+    deviation: FloatArray
+
+    def reach(self) -> FloatArray:
+        """``[R, B]``: probability of reaching each position, Π_{j<k} A_j(y_j); 1 at the first."""
+        ones = np.ones((*self.keep.shape[:-1], 1))
+        return np.concatenate([ones, np.cumprod(self.keep[..., :-1], axis=-1)], axis=-1)
+
+    def survival(self) -> FloatArray:
+        """``[R, B]``: probability that at least n drafted tokens are accepted, as they were drawn."""
+        return np.cumprod(self.keep, axis=-1)
+
+
+def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rates:
+    """Evaluate `rule` on every position of `traces`.
+
+    Deviation of a rule other than linear is its acceptance less the lossless one, q-averaged: exact for rules
+    that attain the coupling bound acceptance <= 1 - TV(p, q) + TV(output law, p) (linear, clip, lenience), a
+    lower bound for others.
+
+    Args:
+        rule: pointwise, or recorded as the traces' own rule.
+        traces: recorded under any rule.
+        average: whether to use α in closed form where there is one. It is right only if every token was drawn
+            from its recorded q given the tokens before it (Proposition 2's conditions).
+
+    Raises:
+        InputError: if the rule needs whole rows, which the traces don't hold.
+    """
+    if not rule.pointwise:
+        raise InputError(
+            f"{rule.spec} decides on whole rows of p and q, which traces do not hold; predict a pointwise rule or "
+            "measure this one"
+        )
+    exists = traces.exists
+    keep = np.where(exists, rule.acceptance_at(traces.p_y, traces.q_y), 0.0)
+    lam = linear_leniency(rule)
+    if lam is not None and average:
+        return Rates(keep, np.where(exists, 1 - (1 - lam) * traces.tv, 0.0), lam * traces.tv)
+    lossless = np.where(exists, _LOSSLESS.acceptance_at(traces.p_y, traces.q_y), 0.0)
+    return Rates(keep, keep, np.maximum(keep - lossless, 0.0))

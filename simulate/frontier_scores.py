@@ -1,0 +1,69 @@
+"""How much of the measured frontier a prediction finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from specfrontier.theory.frontier import hypervolume, pareto_mask
+
+__all__ = ["frontier_scores"]
+
+FloatArray = NDArray[np.float64]
+
+#: Speed figures, and whether more of them is better.
+_SPEEDS = {"throughput": True, "latency": False}
+_QUALITIES = ("accuracy", "agreement")
+
+
+def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
+    """Compare predicted and measured frontiers in each plane of a speed and a quality.
+
+    Args:
+        scored: predictions joined with measurements, one row a predictor and point.
+
+    Returns:
+        One row a predictor and plane: `points`; sizes of both frontiers; `overlap`, the Jaccard index of the two
+        sets of configurations; `found`, the share of the measured frontier that was predicted; `hypervolume_ratio`,
+        predicted over measured; `attained`, the measured hypervolume of the configurations predicted to be on the
+        frontier over that of the measured frontier: what deploying the prediction would really give.
+    """
+    rows = []
+    for name, group in scored.groupby("predictor", sort=False):
+        for speed, more in _SPEEDS.items():
+            for quality in _QUALITIES:
+                columns = [speed, quality, f"{speed}_measured", f"{quality}_measured"]
+                values = group[columns].astype(float).dropna()
+                if len(values) > 1:
+                    scores = _plane(values.to_numpy()[:, :2], values.to_numpy()[:, 2:], (more, True))
+                    rows.append({"predictor": name, "speed": speed, "quality": quality, **scores})
+    return pd.DataFrame(rows)
+
+
+def _plane(predicted: FloatArray, measured: FloatArray, maximise: tuple[bool, bool]) -> dict[str, float]:
+    on_predicted = pareto_mask(predicted, maximise=maximise)
+    on_measured = pareto_mask(measured, maximise=maximise)
+    both = on_predicted & on_measured
+    corner = _reference(np.concatenate([predicted, measured]), maximise)
+    whole = hypervolume(measured, corner, maximise=maximise)
+    return {
+        "points": len(measured),
+        "predicted_frontier": int(on_predicted.sum()),
+        "measured_frontier": int(on_measured.sum()),
+        "overlap": float(both.sum() / (on_predicted | on_measured).sum()),
+        "found": float(both.sum() / on_measured.sum()),
+        "hypervolume_ratio": _ratio(hypervolume(predicted, corner, maximise=maximise), whole),
+        "attained": _ratio(hypervolume(measured[on_predicted], corner, maximise=maximise), whole),
+    }
+
+
+def _reference(points: FloatArray, maximise: tuple[bool, bool]) -> FloatArray:
+    """The worst value of each objective, moved out by 1 % of its range so that no frontier point is lost."""
+    worst = np.where(maximise, points.min(axis=0), points.max(axis=0))
+    outward = np.where(maximise, -1.0, 1.0)
+    return worst + outward * 0.01 * np.maximum(np.ptp(points, axis=0), np.finfo(float).tiny)
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator > 0 else float("nan")

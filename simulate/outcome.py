@@ -1,0 +1,80 @@
+"""What a configuration is expected to do, with the bootstrap replicates of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Outcome", "Totals"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Figures of one configuration, each ``[1 + R]``: the estimate, then R bootstrap replicates of it.
+
+    Attributes:
+        throughput: output tokens a second of decoding.
+        latency: seconds a problem, prefill and decoding.
+        tokens_per_round: emitted tokens a round.
+        acceptance: accepted over visited positions.
+        agreement: 1 - expected TV(output law, p) over visited positions.
+        deviation: expected sum of TV(output law, p) over the visited positions of a problem.
+    """
+
+    throughput: FloatArray
+    latency: FloatArray
+    tokens_per_round: FloatArray
+    acceptance: FloatArray
+    agreement: FloatArray
+    deviation: FloatArray
+
+    def interval(self, name: str, level: float) -> tuple[float, float, float]:
+        """Estimate and percentile interval of one figure; NaN ends if there are no replicates."""
+        values: FloatArray = getattr(self, name)
+        if len(values) < 3:
+            return float(values[0]), np.nan, np.nan
+        low, high = np.quantile(values[1:], [(1 - level) / 2, (1 + level) / 2])
+        return float(values[0]), float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Expected totals of each generation, ``[G]`` each (or ``[..., G]``).
+
+    Sums and not ratios, because measured throughput and tokens a round are sums over sums: a bootstrap over
+    prompts is then one product with a matrix of weights.
+    """
+
+    tokens: FloatArray
+    rounds: FloatArray
+    accepted: FloatArray
+    visited: FloatArray
+    deviation: FloatArray
+    decode_s: FloatArray
+
+    def outcome(self, weights: FloatArray, prefill_s: float) -> Outcome:
+        """Ratios of weighted sums; `weights` is ``[1 + R, G]`` with ones in its first row."""
+        total = {entry.name: weights @ getattr(self, entry.name) for entry in fields(self)}
+        size = weights.sum(axis=-1)
+        visited = np.maximum(total["visited"], np.finfo(float).tiny)
+        return Outcome(
+            throughput=total["tokens"] / total["decode_s"],
+            latency=prefill_s + total["decode_s"] / size,
+            tokens_per_round=total["tokens"] / total["rounds"],
+            acceptance=total["accepted"] / visited,
+            agreement=1 - total["deviation"] / visited,
+            deviation=total["deviation"] / size,
+        )
+
+    def mixed(self, other: Totals, share: float) -> Totals:
+        """`share` of `other` and the rest of this one, total by total."""
+        return Totals(
+            **{
+                entry.name: (1 - share) * getattr(self, entry.name) + share * getattr(other, entry.name)
+                for entry in fields(self)
+            }
+        )

@@ -1,0 +1,98 @@
+"""Predict a whole grid of configurations as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from specfrontier.errors import InputError
+from specfrontier.profile import Profile
+from specfrontier.schema import PREDICTIONS
+from specfrontier.simulate.costs import Costs
+from specfrontier.simulate.evidence import Bootstrap, Evidence
+from specfrontier.simulate.grid import Grid, Point
+from specfrontier.simulate.outcome import Outcome
+from specfrontier.simulate.predictors import FittedPredictor, Predictor, predictor_named
+
+__all__ = ["predict"]
+
+_FIGURES = ("throughput", "latency", "tokens_per_round", "acceptance", "agreement")
+
+
+def predict(
+    profile: Profile,
+    rounds: pd.DataFrame | None,
+    grid: Grid,
+    predictor: str | Predictor | Sequence[str] = "replay",
+    *,
+    configurations: pd.DataFrame | None = None,
+    costs: Costs | None = None,
+    replicates: int = 400,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Predict every point of `grid`.
+
+    Args:
+        profile: the pair's profile.
+        rounds: traced rounds (``schema.ROUNDS``); None for predictors that read the profile alone.
+        grid: configurations to predict.
+        predictor: a registered name, several, or a predictor with options of its own.
+        configurations: what each `config` of the rounds stands for (``schema.CONFIGURATIONS`` or
+            ``schema.MEASUREMENTS``); needed with rounds.
+        costs: costs of another machine; None for the profile's own.
+        replicates: bootstrap replicates over prompts, >= 0.
+        level: coverage of the intervals, in (0, 1). They cover the sampling of prompts, not the clock's spread.
+        seed: of the bootstrap.
+
+    Returns:
+        One row a predictor and point with the columns of ``schema.PREDICTIONS``, and `fitted`: whether the
+        predictor was fitted on that very configuration, so that no comparison may score it. Accuracy is NaN
+        until a quality model adds it.
+
+    Raises:
+        InputError: if the predictor is unknown, or the evidence cannot say something about a point.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}; give a coverage in (0, 1), such as 0.95")
+    if replicates < 0:
+        raise InputError(f"replicates is {replicates}; give an integer >= 0")
+    evidence = Evidence.from_tables(profile, rounds, configurations, costs=costs, bootstrap=Bootstrap(replicates, seed))
+    rows = []
+    for name, method in _named(predictor):
+        fitted = method.fit(evidence)
+        rows += [_row(name, profile.pair, fitted, point, level) for point in grid]
+    table = pd.DataFrame(rows)
+    return table.astype({"steps": "Int64", "block_size": "int64"})
+
+
+def _named(predictor: str | Predictor | Sequence[str]) -> list[tuple[str, Predictor]]:
+    if isinstance(predictor, str):
+        return [(predictor, predictor_named(predictor))]
+    if isinstance(predictor, Sequence):
+        return [(name, predictor_named(name)) for name in predictor]
+    return [(type(predictor).__name__, predictor)]
+
+
+def _row(name: str, pair: str, fitted: FittedPredictor, point: Point, level: float) -> dict[str, Any]:
+    outcome = fitted.at(point)
+    own = {used.key for used in fitted.fitted_on(point)}
+    row: dict[str, Any] = {
+        "predictor": name,
+        "pair": pair,
+        "steps": point.effort.steps,
+        "threshold": point.effort.threshold,
+        "rule": point.rule,
+        "block_size": point.block_size,
+        **_figures(outcome, level),
+    }
+    return {column.name: row.get(column.name, float("nan")) for column in PREDICTIONS} | {"fitted": point.key in own}
+
+
+def _figures(outcome: Outcome, level: float) -> dict[str, float]:
+    figures = {}
+    for name in _FIGURES:
+        figures[name], figures[f"{name}_low"], figures[f"{name}_high"] = outcome.interval(name, level)
+    return figures

@@ -1,0 +1,19 @@
+"""Predictors, one small file each, behind the one protocol of ``base.Predictor``."""
+
+from specfrontier.simulate.predictors.base import (
+    FittedPredictor,
+    Predictor,
+    predictor,
+    predictor_named,
+    registered_predictors,
+)
+from specfrontier.simulate.predictors.closed_form import ClosedForm
+
+__all__ = [
+    "ClosedForm",
+    "FittedPredictor",
+    "Predictor",
+    "predictor",
+    "predictor_named",
+    "registered_predictors",
+]
