@@ -86,9 +86,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         except FileNotFoundError as error:
             raise InputError(f"{folder} lacks {name}; only safetensors checkpoints are loaded") from error
         except SafetensorError as error:
-            raise InputError(
-                f"{folder / name} is damaged or truncated ({error}); download it again"
-            ) from error
+            raise InputError(f"{folder / name} is damaged or truncated ({error}); download it again") from error
     return weights
 
 
@@ -96,16 +94,10 @@ def load_into(network: nn.Module, weights: dict[str, Tensor], source: Path, dtyp
     """Load `weights` into `network` one to one, in evaluation mode; a tied head may be absent from the file."""
     network = network.to(dtype)
     missing, unexpected = network.load_state_dict(weights, strict=False)
-    tied = (
-        {"lm_head.weight"}
-        if getattr(network, "config", None) and network.config.tie_word_embeddings
-        else set()
-    )
+    tied = {"lm_head.weight"} if getattr(network, "config", None) and network.config.tie_word_embeddings else set()
     missing = [name for name in missing if name not in tied]
     if missing or unexpected:
         name = (missing or unexpected)[0]
         word = "lacks" if missing else "holds unexpected"
-        raise InputError(
-            f"{source} {word} tensor {name}; its architecture is not the one the pair file names"
-        )
+        raise InputError(f"{source} {word} tensor {name}; its architecture is not the one the pair file names")
     return network.eval().requires_grad_(False)

@@ -48,9 +48,7 @@ def load_pair(
     return _assemble(pair_file, verifier_device, torch.device(drafter_device or verifier_device), dtype)
 
 
-def _assemble(
-    pair_file: PairFile, device: torch.device, drafter_device: torch.device, dtype: torch.dtype
-) -> Pair:
+def _assemble(pair_file: PairFile, device: torch.device, drafter_device: torch.device, dtype: torch.dtype) -> Pair:
     verifier_folder = checkpoint_folder(pair_file.verifier.checkpoint, pair_file.verifier.revision)
     drafter_folder = checkpoint_folder(pair_file.drafter.checkpoint, pair_file.drafter.revision)
     tokenizer = load_tokenizer(verifier_folder)

@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.errors import InputError
 
@@ -56,14 +57,26 @@ class Grid:
     Attributes:
         steps: diffusion efforts K.
         threshold: confidence thresholds tau.
-        rules: specs of acceptance rules, such as `linear:0.2`.
+        rules: specs of acceptance rules, such as `linear:0.2`, swept at every effort.
         block_sizes: B, where a sweep varies it.
+        rules_by_steps: further rules for some K only (the paper's budgets differ by K).
     """
 
     steps: tuple[int, ...] = ()
     threshold: tuple[float, ...] = ()
     rules: tuple[str, ...] = ("lossless",)
     block_sizes: tuple[int, ...] = ()
+    rules_by_steps: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def points(self) -> list[tuple[Effort, str]]:
+        """Every effort with every rule that is swept at it."""
+        fixed = [(Effort(steps=K), rule) for K in self.steps for rule in self.rules_at(K)]
+        adaptive = [(Effort(threshold=tau), rule) for tau in self.threshold for rule in self.rules]
+        return fixed + adaptive
+
+    def rules_at(self, steps: int) -> tuple[str, ...]:
+        """Rules swept at K = `steps`."""
+        return self.rules + self.rules_by_steps.get(steps, ())
 
 
 @dataclass(frozen=True)
@@ -117,9 +130,7 @@ def read_pair_file(name_or_path: str) -> PairFile:
     path = Path(name_or_path)
     if path.suffix == ".toml":
         if not path.is_file():
-            raise InputError(
-                f"no pair file at {name_or_path}; give an existing .toml file or a shipped pair's name"
-            )
+            raise InputError(f"no pair file at {name_or_path}; give an existing .toml file or a shipped pair's name")
         text, origin = path.read_text(encoding="utf-8"), name_or_path
     elif name_or_path in pair_names():
         text, origin = (SHIPPED / f"{name_or_path}.toml").read_text(encoding="utf-8"), name_or_path
@@ -139,9 +150,7 @@ def parse_pair(table: dict[str, Any]) -> PairFile:
     limit = table.pop("max_new_tokens", None)
     grid = table.pop("grid", {})
     if not isinstance(limit, int | dict):
-        raise InputError(
-            "max_new_tokens is missing; give a number, or a table of task = number with a default"
-        )
+        raise InputError("max_new_tokens is missing; give a number, or a table of task = number with a default")
     values = {
         "verifier": _model(table.pop("verifier", None), "verifier"),
         "drafter": _model(table.pop("drafter", None), "drafter"),
@@ -161,9 +170,7 @@ def parse_pair(table: dict[str, Any]) -> PairFile:
 
 def _model(table: Any, where: str) -> ModelSpec:
     if not isinstance(table, dict) or "checkpoint" not in table:
-        raise InputError(
-            f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository"
-        )
+        raise InputError(f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository")
     table = dict(table)
     own = {f.name for f in fields(ModelSpec)} - {"sampling", "options"}
     sampling = {f.name: table.pop(f.name) for f in fields(Sampling) if f.name in table}
@@ -174,12 +181,22 @@ def _model(table: Any, where: str) -> ModelSpec:
 
 
 def _grids(table: dict[str, Any]) -> dict[str, Grid]:
-    named = {name: value for name, value in table.items() if isinstance(value, dict)}
-    default = {name: value for name, value in table.items() if not isinstance(value, dict)}
+    dials = {f.name for f in fields(Grid)}
+    named = {name: value for name, value in table.items() if isinstance(value, dict) and name not in dials}
+    default = {name: value for name, value in table.items() if name not in named}
     tables = {"default": default, **named}
-    return {
-        name: _build(Grid, {k: tuple(v) for k, v in t.items()}, f"grid {name}") for name, t in tables.items()
-    }
+    return {name: _grid(t, f"grid {name}") for name, t in tables.items()}
+
+
+def _grid(table: dict[str, Any], where: str) -> Grid:
+    table = dict(table)
+    by_steps = table.pop("rules_by_steps", {})
+    try:
+        values: dict[str, Any] = {name: tuple(value) for name, value in table.items()}
+        values["rules_by_steps"] = {int(K): tuple(rules) for K, rules in by_steps.items()}
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"[{where}] takes lists, and in rules_by_steps lists by K ({error})") from error
+    return _build(Grid, values, where)
 
 
 def _build(cls: Any, table: dict[str, Any], where: str) -> Any:

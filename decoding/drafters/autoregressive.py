@@ -54,9 +54,7 @@ class AutoregressiveDraftSession:
         block = torch.cat(tokens)
         self.seen = torch.cat((prefix, block[:-1]))
         steps = torch.arange(1, len(block) + 1, device=block.device)
-        return Draft(
-            block, None if drafter.sampling.greedy else torch.stack(laws), steps, forwards=len(block)
-        )
+        return Draft(block, None if drafter.sampling.greedy else torch.stack(laws), steps, forwards=len(block))
 
     def _keep(self, prefix: torch.Tensor) -> int:
         """Roll the cache back to what it shares with `prefix`, leaving a token to feed; return that length."""

@@ -70,9 +70,7 @@ def take_options(build: Build, allowed: set[str]) -> dict[str, Any]:
     """The options, or an error if one is not in `allowed`."""
     unknown = sorted(set(build.options) - allowed)
     if unknown:
-        raise InputError(
-            f"[drafter] has unknown key {unknown[0]!r}; this family takes {', '.join(sorted(allowed))}"
-        )
+        raise InputError(f"[drafter] has unknown key {unknown[0]!r}; this family takes {', '.join(sorted(allowed))}")
     return build.options
 
 

@@ -71,9 +71,7 @@ def fill_canvas(
         drawn = draw(law, generator) if on_draws else None
         score = _score(law, drawn, unmasking.order, generator)
         ranked = score.argsort(descending=True, stable=True)
-        count = (
-            plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
-        )
+        count = plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
         chosen = ranked[:count]
         fixed = positions[chosen]
         tokens[fixed] = draw(law[chosen], generator) if drawn is None else drawn[chosen]
@@ -153,6 +151,4 @@ class MaskedDrafter:
             logits = self.network(torch.cat((prefix, tokens))[None])[0]
             return logits[first : first + request.block_size, : self.vocab_size]
 
-        return fill_canvas(
-            logits_of, canvas, everywhere, self.mask_id, request, self.sampling, self.unmasking
-        )
+        return fill_canvas(logits_of, canvas, everywhere, self.mask_id, request, self.sampling, self.unmasking)

@@ -68,9 +68,7 @@ class UniformDrafter:
 
     def _logits(self, prefix: Tensor, canvas: Tensor) -> Tensor:
         first = len(prefix) - 1 if self.shifted else len(prefix)
-        logits = self.network(torch.cat((prefix, canvas))[None])[
-            0, first : first + len(canvas), : self.vocab_size
-        ]
+        logits = self.network(torch.cat((prefix, canvas))[None])[0, first : first + len(canvas), : self.vocab_size]
         if self.forbidden:
             logits = logits.clone()
             logits[:, self.forbidden] = -torch.inf

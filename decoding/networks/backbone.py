@@ -157,9 +157,7 @@ class Attention(nn.Module):
         q, k = rotate(q, *rope), rotate(k, *rope)
         if cache is not None:
             k, v = cache.extend(self.index, k, v)
-        out = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=self.grouped
-        )
+        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=self.grouped)
         return self.o_proj(out.transpose(1, 2).flatten(-2))
 
 
