@@ -9,7 +9,7 @@ from specfrontier.simulate.evidence import Bootstrap, Evidence
 from specfrontier.simulate.grid import Effort, Grid, Point
 from specfrontier.simulate.outcome import Outcome
 from specfrontier.simulate.predict import predict
-from specfrontier.simulate.predictors import ClosedForm, Predictor, predictor_named, registered_predictors
+from specfrontier.simulate.predictors import ClosedForm, Predictor, Replay, predictor_named, registered_predictors
 from specfrontier.simulate.traces import Recorded, Traces
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Point",
     "Predictor",
     "Recorded",
+    "Replay",
     "Traces",
     "compare",
     "predict",

@@ -8,11 +8,13 @@ from specfrontier.simulate.predictors.base import (
     registered_predictors,
 )
 from specfrontier.simulate.predictors.closed_form import ClosedForm
+from specfrontier.simulate.predictors.replay import Replay
 
 __all__ = [
     "ClosedForm",
     "FittedPredictor",
     "Predictor",
+    "Replay",
     "predictor",
     "predictor_named",
     "registered_predictors",

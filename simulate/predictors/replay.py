@@ -1,0 +1,102 @@
+"""Recorded rounds replayed under another rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specfrontier.simulate.acceptance import Rates, rates
+from specfrontier.simulate.chain import Layout, expected_starts, expected_uses, tokens_pmf
+from specfrontier.simulate.costs import Costs
+from specfrontier.simulate.evidence import Evidence
+from specfrontier.simulate.grid import Point
+from specfrontier.simulate.outcome import Outcome, Totals
+from specfrontier.simulate.predictors.base import predictor
+from specfrontier.simulate.traces import Traces
+
+__all__ = ["FittedReplay", "Replay", "replay_totals"]
+
+FloatArray = NDArray[np.float64]
+
+
+@predictor("replay")
+@dataclass(frozen=True)
+class Replay:
+    """Replay the lossless rounds of each problem in a chain, with the acceptance that the rule would have had.
+
+    One recording at λ = 0 predicts every pointwise rule, because traces hold p(y), q(y) and TV at all drafted
+    positions, accepted or not. Kept as recorded: how acceptance falls along a block, clusters in a round and in a
+    problem, where end tokens cut blocks, how long a text is, and what a round costs at its context. Approximated:
+
+    - a text that leniency changed is as hard, at the same place, and as long as the recorded one (prefix shift is
+      what `Anchored` adds);
+    - a block shorter than the recorded one is its prefix, though a drafter's schedule of steps depends on B.
+
+    Args:
+        average: use acceptance in closed form where there is one (smaller variance); needs drafts that satisfy
+            Proposition 2's conditions, or else it is biased by their violation.
+    """
+
+    average: bool = True
+
+    def fit(self, evidence: Evidence) -> FittedReplay:
+        evidence.rounds_for("replay")
+        return FittedReplay(evidence, self.average)
+
+
+@dataclass
+class FittedReplay:
+    """`Replay` of one pair. Keeps what does not depend on the block size from one point to the next."""
+
+    evidence: Evidence
+    average: bool
+    _kept: dict[tuple[int, str], Rates] = field(default_factory=dict)
+    _layouts: dict[int, Layout] = field(default_factory=dict)
+
+    def at(self, point: Point) -> Outcome:
+        traces = self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
+        return self.totals(traces, point).outcome(self.evidence.weights(traces), self.evidence.costs.prefill_s)
+
+    def fitted_on(self, point: Point) -> frozenset[Point]:
+        return frozenset({self.evidence.rounds_for("replay").lossless(point.effort, point.block_size).point})
+
+    def totals(self, traces: Traces, point: Point) -> Totals:
+        """Expected totals of each generation of `traces`, decoded under `point`."""
+        key = (id(traces), point.rule)
+        if key not in self._kept:
+            self._kept = {key: rates(point.acceptance_rule, traces, average=self.average)}
+        layout = self._layouts.setdefault(id(traces), Layout.of(traces))
+        return replay_totals(traces, layout, self._kept[key], point, self.evidence.costs)
+
+
+def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs) -> Totals:
+    """Chain the rounds of each generation under `rule`, cut to the point's block size.
+
+    Args:
+        traces: recorded rounds.
+        layout: which of them stands for which start.
+        rule: the rule's rates on them.
+        point: effort and block size.
+        costs: seconds.
+    """
+    size = min(point.block_size, traces.block_size)
+    length = np.minimum(traces.length, size)
+    ended = traces.ended & (traces.length <= size)
+    reach = rule.reach()[:, :size] * traces.exists[:, :size]
+    pmf = tokens_pmf(rule.survival()[:, :size], length, ended)
+    uses = expected_uses(layout, expected_starts(layout, pmf), traces.rounds)
+    seconds = costs.round_s(point.effort, np.minimum(traces.requested, size), length, traces.context, traces.forwards)
+
+    def total(per_round: FloatArray) -> FloatArray:
+        return traces.by_generation(uses * per_round)
+
+    return Totals(
+        tokens=traces.output_tokens.astype(np.float64),
+        rounds=total(np.ones(traces.rounds)),
+        accepted=total((reach * rule.alpha[:, :size]).sum(axis=1)),
+        visited=total(reach.sum(axis=1)),
+        deviation=total((reach * rule.deviation[:, :size]).sum(axis=1)),
+        decode_s=total(seconds),
+    )
