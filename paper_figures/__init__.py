@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from specfrontier.paper_figures.catalogue import ENTRIES, draw, unavailable
+    from specfrontier.paper_figures.catalogue import ENTRIES, draw, draw_all
     from specfrontier.paper_figures.demo import demo_figures
     from specfrontier.paper_figures.report import write_report
     from specfrontier.paper_figures.run import RunSource, combine, read_run
 
-__all__ = ["ENTRIES", "RunSource", "combine", "demo_figures", "draw", "read_run", "unavailable", "write_report"]
+__all__ = ["ENTRIES", "RunSource", "combine", "demo_figures", "draw", "draw_all", "read_run", "write_report"]
 
 _MODULE_OF = {
     "ENTRIES": "catalogue",
@@ -22,8 +22,8 @@ _MODULE_OF = {
     "combine": "run",
     "demo_figures": "demo",
     "draw": "catalogue",
+    "draw_all": "catalogue",
     "read_run": "run",
-    "unavailable": "catalogue",
     "write_report": "report",
 }
 

@@ -11,6 +11,7 @@ from typing import Literal
 from specfrontier.errors import InputError
 from specfrontier.paper_figures.outputs import FORMATS, Drawing, check_formats, output_folder, save_figure
 from specfrontier.paper_figures.run import RunSource
+from specfrontier.paper_figures.selection import UnavailableError
 from specfrontier.paper_figures.style import journal_style
 from specfrontier.paper_figures.tables.render import Table, save_rendered
 
@@ -41,9 +42,9 @@ class Entry:
         return f"figure{int(self.name):02d}" if self.kind == "figure" else self.name
 
     def make(self, source: RunSource | None) -> Drawing | Table:
-        """Draw it; InputError if `source` lacks what it needs."""
+        """Draw it; UnavailableError if `source` lacks what it needs."""
         if source is None and not self.from_paper:
-            raise InputError(
+            raise UnavailableError(
                 f"{self.stem} is drawn from measurements, which the paper does not print; name a run with --from"
             )
         draw_it: Callable[[RunSource | None], Drawing | Table] = import_module(self.module).draw
@@ -97,46 +98,46 @@ def draw(which: str, source: RunSource | None, out: Path, formats: Sequence[str]
         formats: of figures: any of pdf, svg, png. A table is written as Markdown, LaTeX and CSV.
 
     Returns:
-        The files written. With `all`, figures that cannot be drawn are left out; `unavailable` says why.
+        The files written. With `all`, what cannot be drawn is left out; `draw_all` also says why.
 
     Raises:
         InputError: if `which` is unknown, `source` lacks what was asked for, or `out` cannot be written.
     """
+    if which == "all":
+        return draw_all(source, out, formats).paths
+    entry, formats, folder = entry_named(which), check_formats(formats), output_folder(out)
+    return _draw(entry, source, folder, formats)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What was drawn, and why the rest was not.
+
+    Attributes:
+        paths: the files written.
+        left_out: the reason, by name of the figure or table.
+    """
+
+    paths: list[Path]
+    left_out: dict[str, str]
+
+
+def draw_all(source: RunSource | None, out: Path, formats: Sequence[str] = FORMATS) -> Drawn:
+    """Draw everything that `source` allows. Arguments as `draw`."""
     formats, folder = check_formats(formats), output_folder(out)
-    if which != "all":
-        return _write(entry_named(which), source, folder, formats)
     paths: list[Path] = []
+    left_out: dict[str, str] = {}
     for entry in ENTRIES:
         try:
-            made = _make(entry, source)
-        except InputError:
-            continue
-        paths += _save(entry, made, folder, formats)
-    return paths
+            paths += _draw(entry, source, folder, formats)
+        except UnavailableError as error:
+            left_out[entry.name] = str(error)
+    return Drawn(paths, left_out)
 
 
-def unavailable(source: RunSource | None) -> dict[str, str]:
-    """Why each figure or table that cannot be drawn from `source` cannot."""
-    reasons: dict[str, str] = {}
-    for entry in ENTRIES:
-        try:
-            _make(entry, source)
-        except InputError as error:
-            reasons[entry.name] = str(error)
-    return reasons
-
-
-def _write(entry: Entry, source: RunSource | None, folder: Path, formats: Sequence[str]) -> list[Path]:
-    return _save(entry, _make(entry, source), folder, formats)
-
-
-def _make(entry: Entry, source: RunSource | None) -> Drawing | Table:
+def _draw(entry: Entry, source: RunSource | None, folder: Path, formats: Sequence[str]) -> list[Path]:
     with journal_style():
-        return entry.make(source)
-
-
-def _save(entry: Entry, made: Drawing | Table, folder: Path, formats: Sequence[str]) -> list[Path]:
-    if isinstance(made, Table):
-        return save_rendered(made, folder, entry.stem)
-    with journal_style():
+        made = entry.make(source)
+        if isinstance(made, Table):
+            return save_rendered(made, folder, entry.stem)
         return save_figure(made, folder, entry.stem, formats)

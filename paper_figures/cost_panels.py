@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from specfrontier.errors import InputError
-from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, efforts
-from specfrontier.paper_figures.style import INK, MUTED
+from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
+from specfrontier.paper_figures.frontier_panels import add_note
+from specfrontier.paper_figures.outputs import Drawing
+from specfrontier.paper_figures.style import COLUMN_IN, INK, MUTED
 from specfrontier.profile import LineFit
 
 _CENTRAL = (2.5, 97.5)  # the middle 95 % of rounds; a stall of the machine is not a cost of the model
@@ -53,6 +56,16 @@ def verify_histogram(costs: pd.DataFrame) -> pd.DataFrame:
     """Counts behind the histogram: columns panel, from_ms, to_ms, rounds, over the middle 95 % of rounds."""
     counts, edges = np.histogram(_central(costs["verify_ms"]), bins=_BINS)
     return pd.DataFrame({"panel": "verify", "from_ms": edges[:-1], "to_ms": edges[1:], "rounds": counts})
+
+
+def cost_figure(costs: pd.DataFrame, fit: LineFit | None, note: str = "") -> Drawing:
+    """Draft cost and its line, and the spread of verify costs, side by side."""
+    figure = Figure(figsize=(COLUMN_IN, 1.75 + 0.25 * bool(note)), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    draw_draft_costs(left, costs, fit, effort_styles(efforts(costs).dropna()))
+    draw_verify_costs(right, costs)
+    add_note(figure, note)
+    return Drawing(figure, pd.concat([draft_summary(costs), verify_histogram(costs)], ignore_index=True))
 
 
 def draw_draft_costs(

@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from specfrontier.paper_figures.cost_panels import (
-    draft_summary,
-    draw_draft_costs,
-    draw_verify_costs,
-    round_costs,
-    verify_histogram,
-)
+from specfrontier.paper_figures.cost_panels import cost_figure, round_costs
 from specfrontier.paper_figures.efforts import effort_styles, efforts
 from specfrontier.paper_figures.frontier_panels import Sweep, frontier_figure
 from specfrontier.paper_figures.frontier_plot import effort_handles
@@ -29,7 +23,7 @@ from specfrontier.paper_figures.selection import (
     sweep,
     usual_block_size,
 )
-from specfrontier.paper_figures.style import COLUMN_IN, PAGE_IN, journal_style
+from specfrontier.paper_figures.style import PAGE_IN, journal_style
 from specfrontier.paper_figures.throughput_panels import (
     ACCEPTANCE_LABEL,
     AGREEMENT_LABEL,
@@ -37,7 +31,7 @@ from specfrontier.paper_figures.throughput_panels import (
     draw_tradeoff,
     share_quality_axis,
 )
-from specfrontier.profile import LineFit, Profile
+from specfrontier.profile import Profile
 
 _TRADEOFF_COLUMNS = ["steps", "threshold", "rule", "leniency", "agreement", "acceptance", "throughput"]
 
@@ -80,7 +74,7 @@ def demo_figures(
     drawings = {
         "prediction": lambda: draw_prediction(predicted, measured),
         "frontier": lambda: frontier_figure([Sweep("", measured, verifier)]),
-        "costs": lambda: draw_costs(round_costs(rounds, measurements), profile.draft_cost),
+        "costs": lambda: cost_figure(round_costs(rounds, measurements), profile.draft_cost),
     }
     paths: list[Path] = []
     with journal_style():
@@ -108,15 +102,6 @@ def draw_prediction(predicted: pd.DataFrame, measured: pd.DataFrame) -> Drawing:
     figure.legend(handles=effort_handles(styles), loc="outside upper center", ncols=len(styles))
     tables = [_columns(predicted).assign(source="predicted"), _columns(measured).assign(source="measured")]
     return Drawing(figure, pd.concat(tables, ignore_index=True))
-
-
-def draw_costs(costs: pd.DataFrame, fit: LineFit | None) -> Drawing:
-    """Draft cost and its line, and the spread of verify costs, as in Figure 6."""
-    figure = Figure(figsize=(COLUMN_IN, 1.75), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    draw_draft_costs(left, costs, fit, effort_styles(efforts(costs).dropna()))
-    draw_verify_costs(right, costs)
-    return Drawing(figure, pd.concat([draft_summary(costs), verify_histogram(costs)], ignore_index=True))
 
 
 def _predicted(

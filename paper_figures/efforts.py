@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from specfrontier.paper_figures.style import MARKERS, ordered_colours
-
-Colour = tuple[float, float, float]
+from specfrontier.paper_figures.style import MARKERS, Colour, ordered_colours
 
 
 @dataclass(frozen=True, order=True)

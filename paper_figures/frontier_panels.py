@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from specfrontier.paper_figures.efforts import effort_styles, efforts
+from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
 from specfrontier.paper_figures.frontier_plot import (
     SPEED_AXES,
     draw_frontier,
+    draw_plain_frontier,
     draw_reference,
     effort_handles,
     percent_axis,
 )
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.scales import set_speed_scale
-from specfrontier.paper_figures.style import COLUMN_IN, MUTED, PAGE_IN
+from specfrontier.paper_figures.style import COLUMN_IN, INK, MUTED, PAGE_IN
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,13 @@ class Sweep:
     verifier: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def frontier_figure(sweeps: Sequence[Sweep], note: str = "") -> Drawing:
+def frontier_figure(sweeps: Sequence[Sweep], note: str = "", *, fixed_one: bool = False) -> Drawing:
     """Two panels a sweep, two sweeps a row; one colour scale of efforts for all.
 
     Args:
         sweeps: one or more.
         note: what was measured, printed under the figure.
+        fixed_one: whether to add, dashed, the frontier of the configurations with one diffusion step.
     """
     across = min(2, len(sweeps))
     down = -(-len(sweeps) // across)
@@ -52,7 +55,7 @@ def frontier_figure(sweeps: Sequence[Sweep], note: str = "") -> Drawing:
     grid = figure.subplots(down, 2 * across, squeeze=False)
     styles = effort_styles(pd.concat([efforts(sweep.rows) for sweep in sweeps]).dropna())
     data = [
-        draw_sweep(grid[i // across, 2 * (i % across) : 2 * (i % across) + 2], sweep, styles)
+        draw_sweep(grid[i // across, 2 * (i % across) : 2 * (i % across) + 2], sweep, styles, fixed_one=fixed_one)
         for i, sweep in enumerate(sweeps)
     ]
     for axes in grid.flat[2 * len(sweeps) :]:
@@ -67,7 +70,9 @@ def frontier_figure(sweeps: Sequence[Sweep], note: str = "") -> Drawing:
 VERIFIER_LABEL = "verifier alone"
 
 
-def draw_sweep(panels: Sequence[Axes], sweep: Sweep, styles: dict) -> pd.DataFrame:
+def draw_sweep(
+    panels: Sequence[Axes], sweep: Sweep, styles: Mapping[EffortLevel, EffortStyle], *, fixed_one: bool = False
+) -> pd.DataFrame:
     """Draw latency on the first panel and throughput on the second; returns the rows with their frontier marks."""
     data = sweep.rows.assign(sweep=sweep.title)
     for axes, speed in zip(panels, SPEED_AXES, strict=True):
@@ -75,6 +80,9 @@ def draw_sweep(panels: Sequence[Axes], sweep: Sweep, styles: dict) -> pd.DataFra
         marked = reference[speed.column] if len(reference) else []
         set_speed_scale([axes], np.concatenate([sweep.rows[speed.column], marked]))
         data[f"on_{speed.column}_frontier"] = draw_frontier(axes, sweep.rows, speed, styles)
+        one_step = sweep.rows[(sweep.rows["steps"] == 1) & sweep.rows["threshold"].isna()]
+        if fixed_one and 0 < len(one_step) < len(sweep.rows):
+            draw_plain_frontier(axes, one_step, speed, to_rgb(INK), dashed=True, width=1.1)
         if len(reference):
             draw_reference(axes, reference.iloc[0], speed, VERIFIER_LABEL)
         axes.set_xlabel(speed.label)

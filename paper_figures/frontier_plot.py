@@ -21,7 +21,7 @@ from matplotlib.transforms import IdentityTransform
 from numpy.typing import NDArray
 
 from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
-from specfrontier.paper_figures.style import INK, MUTED
+from specfrontier.paper_figures.style import INK, MUTED, Colour
 from specfrontier.theory import pareto_mask
 
 FloatArray = NDArray[np.float64]
@@ -101,7 +101,35 @@ def draw_frontier(
     return mask
 
 
-def gradient_line(axes: Axes, points: FloatArray, colours: Sequence[tuple[float, float, float]]) -> None:
+def draw_plain_frontier(
+    axes: Axes,
+    table: pd.DataFrame,
+    speed: SpeedAxis,
+    colour: Colour,
+    *,
+    quality: str = "accuracy",
+    dashed: bool = False,
+    width: float = 2.2,
+) -> NDArray[np.bool_]:
+    """A frontier in one colour, without its dominated points; dashed for a fixed effort, solid for a joint one.
+
+    Returns:
+        The frontier's mask over the rows of `table`.
+    """
+    mask = frontier_mask(table, speed, quality)
+    best = table[mask].sort_values([speed.column, quality], kind="stable")
+    points = best[[speed.column, quality]].to_numpy(dtype=np.float64)
+    style = {"linestyle": (0, (2.2, 1.1)), "dash_capstyle": "butt"} if dashed else {"solid_capstyle": "round"}
+    axes.plot(*points.T, color="white", linewidth=width + 1.4, solid_capstyle="round", zorder=3)
+    axes.plot(*points.T, color=colour, linewidth=width, zorder=4, **style)
+    if not dashed:
+        axes.add_artist(FrontierTicks(points))
+    if len(points) == 1:
+        axes.plot(*points.T, marker="o", color=colour, markersize=4, zorder=4)
+    return mask
+
+
+def gradient_line(axes: Axes, points: FloatArray, colours: Sequence[Colour]) -> None:
     """A thick line through points `[n, 2]`, its colour running from each point's to the next one's.
 
     Legs are straight on the page, so the axes' scale must be set before.
@@ -176,15 +204,22 @@ def percent_axis(axes: Axes, label: str | None = "Accuracy (%)") -> None:
         axes.set_ylabel(label)
 
 
-def effort_handles(styles: Mapping[EffortLevel, EffortStyle]) -> list[Line2D]:
-    """Legend entries of the efforts: the frontier's line and the hollow marker in one."""
+def effort_handles(styles: Mapping[EffortLevel, EffortStyle], *, markers: bool = True) -> list[Line2D]:
+    """Legend entries of the efforts: the frontier's line and, with `markers`, the hollow marker on it."""
     return [
         Line2D(
-            [], [], color=style.colour, marker=style.marker, linewidth=2.2, markersize=4, markerfacecolor="white",
-            markeredgewidth=0.8, label=level.label,
+            [],
+            [],
+            color=style.colour,
+            marker=style.marker if markers else "none",
+            linewidth=2.2,
+            markersize=4,
+            markerfacecolor="white",
+            markeredgewidth=0.8,
+            label=level.label,
         )
         for level, style in sorted(styles.items())
-    ]  # fmt: skip
+    ]
 
 
 def _hollow_markers(

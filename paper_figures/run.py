@@ -10,7 +10,7 @@ import pandas as pd
 
 from specfrontier.errors import InputError
 from specfrontier.paper_figures.efforts import efforts
-from specfrontier.paper_figures.selection import sweep
+from specfrontier.paper_figures.selection import UnavailableError, sweep
 from specfrontier.profile import Profile
 from specfrontier.profiling.parquet import read_frame
 from specfrontier.schema import TABLES
@@ -48,6 +48,19 @@ class RunSource:
     def diffusion_pairs(self) -> list[str]:
         """Pairs measured at more than one diffusion effort."""
         return [pair for pair in self.pairs if self._effort_count(pair) > 1]
+
+    def diffusion_pair(self, position: int) -> str:
+        """The pair of Figures 7 and 10 (position 0) or of Figures 8 and 11 (position 1).
+
+        Raises:
+            UnavailableError: if there is none at that position.
+        """
+        if position >= len(self.diffusion_pairs):
+            raise UnavailableError(
+                f"{self.name} holds {len(self.diffusion_pairs)} pairs measured at several diffusion efforts, "
+                f"{position + 1} are needed; add a run with --from"
+            )
+        return self.diffusion_pairs[position]
 
     @property
     def one_step_pairs(self) -> list[str]:

@@ -10,6 +10,10 @@ from specfrontier.theory import rule_from_spec
 LOSSLESS = "lossless"
 
 
+class UnavailableError(InputError):
+    """The run does not hold what a figure or table needs."""
+
+
 def rule_family(spec: str | None) -> str | None:
     """`linear` for `linear:0.3`; None where no rule applies."""
     return None if spec is None or pd.isna(spec) else spec.partition(":")[0]
@@ -69,7 +73,7 @@ def usual_block_size(rows: pd.DataFrame) -> int | None:
 
 
 def require_rows(rows: pd.DataFrame, what: str, remedy: str) -> pd.DataFrame:
-    """`rows`, or InputError if there are none."""
+    """`rows`, or UnavailableError if there are none."""
     if rows.empty:
-        raise InputError(f"the run holds no {what}; {remedy}")
+        raise UnavailableError(f"the run holds no {what}; {remedy}")
     return rows

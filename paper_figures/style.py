@@ -16,6 +16,8 @@ import seaborn as sns
 COLUMN_IN = 3.4  # width of one journal column, inches
 PAGE_IN = 7.0  # width of two columns and their gap, inches
 
+Colour = tuple[float, float, float]
+
 INK = "#1b1e23"
 MUTED = "#6b7078"
 GRID = "#e3e5e8"
@@ -93,7 +95,7 @@ def journal_style() -> Iterator[None]:
         yield
 
 
-def ordered_colours(count: int) -> list[tuple[float, float, float]]:
+def ordered_colours(count: int) -> list[Colour]:
     """Colours for ordered levels such as K: viridis without its pale end.
 
     Lightness rises along the scale, so the order survives every colour blindness and a grey print.
@@ -103,6 +105,6 @@ def ordered_colours(count: int) -> list[tuple[float, float, float]]:
     return [tuple(mpl.colormaps["viridis"](0.03 + 0.83 * i / (count - 1))[:3]) for i in range(count)]
 
 
-def named_colours(names: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+def named_colours(names: Sequence[str]) -> dict[str, Colour]:
     """Colours for unordered things such as drafters: the colour-blind palette of seaborn, in a fixed order."""
     return dict(zip(names, sns.color_palette("colorblind", len(names)), strict=True))

@@ -51,9 +51,7 @@ def to_latex(table: Table) -> str:
     """A `table` environment with booktabs rules."""
     columns = "".join(r"p{0.6\linewidth}" if name in table.wide else "l" for name in table.cells)
     header = " & ".join(_escape(name, _LATEX) for name in table.cells)
-    rows = [
-        " & ".join(_escape(cell, _LATEX) for cell in row) + r" \\" for row in table.cells.itertuples(index=False)
-    ]
+    rows = [" & ".join(_escape(cell, _LATEX) for cell in row) + r" \\" for row in table.cells.itertuples(index=False)]
     lines = [
         r"\begin{table}", r"  \centering", rf"  \caption{{{_escape(table.caption, _LATEX)}}}",
         rf"  \begin{{tabular}}{{{columns}}}", r"    \toprule", rf"    {header} \\", r"    \midrule",
