@@ -63,7 +63,7 @@ def rows_to_arrow(table: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def frame_to_arrow(table: str, frame: pd.DataFrame) -> pa.Table:
-    """A DataFrame as an Arrow table with the table's schema.
+    """A DataFrame as an Arrow table: the columns of the schema, then whatever else it has.
 
     Raises:
         InputError: if a column is missing or holds what its type cannot.
@@ -73,6 +73,8 @@ def frame_to_arrow(table: str, frame: pd.DataFrame) -> pa.Table:
         raise InputError(f"the {table} table lacks column {missing[0]!r}; it needs every column of the schema")
     try:
         data = pa.Table.from_pandas(frame, schema=arrow_schema(table), preserve_index=False, safe=True)
+        for name in (name for name in frame.columns if name not in data.column_names):
+            data = data.append_column(name, pa.array(frame[name]))
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
         raise InputError(f"the {table} table does not fit its schema: {_one_line(error)}") from error
     _check_nulls(data, table)
