@@ -9,19 +9,31 @@ from specfrontier.simulate.evidence import Bootstrap, Evidence
 from specfrontier.simulate.grid import Effort, Grid, Point
 from specfrontier.simulate.outcome import Outcome
 from specfrontier.simulate.predict import predict
-from specfrontier.simulate.predictors import ClosedForm, Predictor, Replay, predictor_named, registered_predictors
+from specfrontier.simulate.predictors import (
+    Anchored,
+    ClosedForm,
+    Correlated,
+    PositionDependent,
+    Predictor,
+    Replay,
+    predictor_named,
+    registered_predictors,
+)
 from specfrontier.simulate.traces import Recorded, Traces
 
 __all__ = [
+    "Anchored",
     "Bootstrap",
     "ClosedForm",
     "Comparison",
+    "Correlated",
     "Costs",
     "Effort",
     "Evidence",
     "Grid",
     "Outcome",
     "Point",
+    "PositionDependent",
     "Predictor",
     "Recorded",
     "Replay",

@@ -1,95 +1,197 @@
-"""Chains of rounds through a text: how often each recorded round is used when a problem is decoded again.
+"""Chains of rounds through a text: what a problem costs when it is decoded again under another rule.
 
 Leniency changes how far a round goes and so where the next one starts. A chain is a renewal process over the output
-position t: from t it takes N tokens with the law of a recorded round that started near t in the same problem, until the
-text's length is reached. With u_t the probability that some round starts at t,
+position t: with u_t the probability that some round starts after t tokens,
 
     u_0 = 1,    u_(t+n) += u_t P(N = n | start t),
 
-and everything that a configuration costs or emits is a sum of u over recorded rounds. Exact: nothing is drawn.
+and everything that a configuration costs or emits is a sum over u. Exact: nothing is drawn.
+
+What is known of a round that starts at t? If one did on record, its trace. If not, the next recorded start is at some
+s > t, and the tokens in between were visited on the way there. A round from t that accepts the token at t goes on
+like a round from t + 1, so its law is built backwards from the recorded one at s:
+
+    S_t(1) = α_t,    S_t(n) = α_t S_(t+1)(n - 1).
+
+Every place keeps its own difficulty, and none counts by its luck: every output token is visited exactly once on
+record, whereas a rule such as "the last round that started before t" would let lucky rounds, which are long, stand for
+more starts than others (the inspection paradox).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from specfrontier.simulate.acceptance import Rates
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Layout", "expected_starts", "expected_uses", "tokens_pmf"]
+__all__ = ["Chain", "Layout", "chain"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+#: Most numbers to hold at once in one array of round laws.
+_CELLS = 4_000_000
+
 
 @dataclass(frozen=True)
 class Layout:
-    """For every generation and output position, the recorded rounds that stand for a round started there.
-
-    Between two recorded starts, the two rounds share linearly; after the last start the last round stands alone.
+    """Where rounds may start: for every generation g and output position t.
 
     Attributes:
-        earlier, later: ``[G, T]`` rows of the traces.
-        share: ``[G, T]`` weight of `later`, in [0, 1).
-        length: ``[G]`` output tokens of each generation; positions at or past it are never started from.
+        row: ``[G, T]`` recorded round that started there, -1 for none.
+        left: ``[G, T]`` output tokens still to come, t included; at most 0 past the end of the text.
+        context: ``[G, T]`` tokens before the block.
+        verified: ``[G, T]`` positions that are verified: a whole block, unless its draft ends earlier.
+        requested: ``[G, T]`` positions asked of the drafter: a whole block, unless the token limit is near.
+        forwards: ``[G, T]`` drafter forwards.
     """
 
-    earlier: IntArray
-    later: IntArray
-    share: FloatArray
-    length: IntArray
+    row: IntArray
+    left: IntArray
+    context: IntArray
+    verified: IntArray
+    requested: IntArray
+    forwards: FloatArray
 
     @classmethod
-    def of(cls, traces: Traces) -> Layout:
-        """Lay out recorded rounds along their own generations."""
-        length = traces.output_tokens
-        generations, longest = len(length), int(length.max())
+    def of(cls, traces: Traces, block_size: int, limit: int) -> Layout:
+        """Lay out recorded rounds along their own generations.
+
+        Args:
+            traces: recorded rounds.
+            block_size: B of the configuration, at most that of the traces.
+            limit: token limit of an output.
+        """
+        lengths = traces.output_tokens
+        generations, longest = len(lengths), int(lengths.max())
+        t = np.arange(longest)
         # One sorted key for all: generation first, then start.
         keys = traces.generation * (longest + 1) + traces.start
-        wanted = np.arange(generations)[:, None] * (longest + 1) + np.arange(longest)
-        earlier = np.searchsorted(keys, wanted, side="right") - 1
-        last = np.append(traces.first[1:], traces.rounds)[:, None] - 1
-        later = np.minimum(earlier + 1, last)
-        gap = np.maximum(traces.start[later] - traces.start[earlier], 1)
-        share = np.where(later > earlier, (np.arange(longest) - traces.start[earlier]) / gap, 0.0)
-        return cls(earlier, later, share, length)
+        wanted = np.arange(generations)[:, None] * (longest + 1) + t
+        found = np.searchsorted(keys, wanted, side="left")
+        past = found >= np.append(traces.first[1:], traces.rounds)[:, None]
+        after = np.minimum(found, traces.rounds - 1)
+        left = lengths[:, None] - t
+        reached = np.where(past, left, traces.start[after] - t + traces.length[after])
+        mean_forwards = traces.by_generation(traces.forwards.astype(np.float64)) / np.bincount(traces.generation)
+        return cls(
+            row=np.where(~past & (traces.start[after] == t), after, -1),
+            left=left,
+            context=(traces.context - traces.start)[traces.first][:, None] + t,
+            verified=np.clip(reached, 1, block_size),
+            requested=np.broadcast_to(np.clip(limit - t, 1, block_size), left.shape),
+            forwards=np.where(past, mean_forwards[:, None], traces.forwards[after]),
+        )
 
 
-def tokens_pmf(survival: FloatArray, length: IntArray, ended: NDArray[np.bool_]) -> FloatArray:
-    """``[R, B + 1]``: entry n - 1 is the probability that a round emits n tokens.
+@dataclass(frozen=True)
+class Chain:
+    """A rule's chain through every generation, ``[G, T]`` each; zero past the end of the text.
+
+    Attributes:
+        starts: u_t, the probability that a round starts after t tokens.
+        accepted, visited, deviation: expected totals of a round that starts there, within the text.
+    """
+
+    starts: FloatArray
+    accepted: FloatArray
+    visited: FloatArray
+    deviation: FloatArray
+
+
+def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain:
+    """Run the chain of every generation.
 
     Args:
-        survival: ``[R, B]`` probability that at least n drafted tokens are accepted, zero past `length`.
-        length: ``[R]`` positions that exist.
-        ended: ``[R]`` whether the last of them is an end token, which nothing follows.
+        traces: recorded rounds.
+        layout: where they started.
+        rule: a rule's rates on them.
+        block_size: B of the configuration.
+
+    Memory is O(G T) and a bounded number of round laws; time O(G T B).
     """
-    edge = np.ones((len(survival), 1))
-    pmf = -np.diff(np.concatenate([edge, survival, 0 * edge], axis=1), axis=1)
-    rows = np.flatnonzero(ended)
-    last = length[rows]
-    pmf[rows, last - 1] += pmf[rows, last]
-    pmf[rows, last] = 0.0
-    return pmf
+    size = min(block_size, traces.block_size)
+    places = _text_places(traces, rule, layout)
+    parts = [_chain_part(rule, layout, places, size, part) for part in _parts(layout, size)]
+    starts, accepted, visited, deviation = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return Chain(starts, accepted, visited, deviation)
 
 
-def expected_starts(layout: Layout, pmf: FloatArray) -> FloatArray:
-    """``[G, T]``: u_t, the probability that a round starts after t output tokens; zero from the text's length on."""
-    generations, longest = layout.share.shape
-    reach = pmf.shape[1]
-    u = np.zeros((generations, longest + reach))
+def _text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray, FloatArray]:
+    """``[G, T]`` acceptance rate and deviation at each place of the text, from the position that was visited there.
+
+    Places of bonus tokens were not drafted; they take the mean over the generation.
+    """
+    visited = traces.exists & (np.arange(traces.block_size) <= traces.accepted[:, None])
+    row, k = np.nonzero(visited)
+    generation, place = traces.generation[row], traces.start[row] + k
+    inside = place < traces.output_tokens[generation]
+    row, k, generation, place = row[inside], k[inside], generation[inside], place[inside]
+    tables = []
+    for values in (rule.alpha, rule.deviation):
+        table = np.full(layout.left.shape, np.nan)
+        table[generation, place] = values[row, k]
+        known = ~np.isnan(table)
+        mean = np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        tables.append(np.where(known, table, mean[:, None]))
+    return tables[0], tables[1]
+
+
+def _parts(layout: Layout, size: int) -> Iterator[slice]:
+    """Groups of generations whose round laws fit in memory together."""
+    generations, longest = layout.left.shape
+    step = max(1, _CELLS // (longest * (size + 1)))
+    for first in range(0, generations, step):
+        yield slice(first, first + step)
+
+
+def _chain_part(
+    rule: Rates, layout: Layout, places: tuple[FloatArray, FloatArray], size: int, part: slice
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    left = layout.left[part]
+    survival, spent = _round_laws(rule, layout.row[part], places[0][part], places[1][part], size)
+    inside = np.arange(1, size + 1) <= left[..., None]
+    kept = np.where(inside, survival, 0.0)
+    accepted = kept.sum(axis=-1)
+    # A position is visited if the one before it was accepted; the last of the text opens none.
+    visited = 1 + accepted - np.take_along_axis(kept, np.clip(left, 1, size)[..., None] - 1, axis=-1)[..., 0]
+    deviation = np.where(inside, spent, 0.0).sum(axis=-1)
+    starts = _starts(survival) * (left > 0)
+    return starts, accepted, visited, deviation
+
+
+def _round_laws(
+    rule: Rates, row: IntArray, alpha: FloatArray, deviation: FloatArray, size: int
+) -> tuple[FloatArray, FloatArray]:
+    """``[g, T, B]``: survival, and deviation weighted by reach, of a round from every position."""
+    generations, longest = row.shape
+    recorded_survival = rule.survival()[:, :size]
+    recorded_spent = (rule.reach() * rule.deviation)[:, :size]
+    survival = np.zeros((generations, longest + 1, size))
+    spent = np.zeros((generations, longest + 1, size))
+    for t in reversed(range(longest)):
+        here, spent_here = survival[:, t], spent[:, t]
+        here[:, 0], spent_here[:, 0] = alpha[:, t], deviation[:, t]
+        here[:, 1:] = alpha[:, t, None] * survival[:, t + 1, :-1]
+        spent_here[:, 1:] = alpha[:, t, None] * spent[:, t + 1, :-1]
+        started = np.flatnonzero(row[:, t] >= 0)
+        here[started] = recorded_survival[row[started, t]]
+        spent_here[started] = recorded_spent[row[started, t]]
+    return survival[:, :-1], spent[:, :-1]
+
+
+def _starts(survival: FloatArray) -> FloatArray:
+    """``[g, T]``: u_t; what falls past the end of a text is of no consequence."""
+    generations, longest, size = survival.shape
+    u = np.zeros((generations, longest + size + 1))
     u[:, 0] = 1.0
+    edge = np.ones((generations, 1))
     for t in range(longest):
-        share, start = layout.share[:, t, None], u[:, t, None]
-        step = (1 - share) * pmf[layout.earlier[:, t]] + share * pmf[layout.later[:, t]]
-        u[:, t + 1 : t + 1 + reach] += start * step
-    return u[:, :longest] * (np.arange(longest) < layout.length[:, None])
-
-
-def expected_uses(layout: Layout, starts: FloatArray, rounds: int) -> FloatArray:
-    """``[R]``: how many rounds of the new chains each recorded round stands for."""
-    early = np.bincount(layout.earlier.ravel(), (starts * (1 - layout.share)).ravel(), minlength=rounds)
-    late = np.bincount(layout.later.ravel(), (starts * layout.share).ravel(), minlength=rounds)
-    uses: FloatArray = early + late
-    return uses
+        pmf = -np.diff(np.concatenate([edge, survival[:, t], 0 * edge], axis=1), axis=1)
+        u[:, t + 1 : t + 2 + size] += u[:, t, None] * pmf
+    return u[:, :longest]

@@ -56,19 +56,10 @@ class Totals:
     deviation: FloatArray
     decode_s: FloatArray
 
-    def outcome(self, weights: FloatArray, prefill_s: float) -> Outcome:
-        """Ratios of weighted sums; `weights` is ``[1 + R, G]`` with ones in its first row."""
-        total = {entry.name: weights @ getattr(self, entry.name) for entry in fields(self)}
+    def resampled(self, weights: FloatArray) -> Totals:
+        """``[1 + R]`` means a generation; `weights` is ``[1 + R, G]`` with ones in its first row."""
         size = weights.sum(axis=-1)
-        visited = np.maximum(total["visited"], np.finfo(float).tiny)
-        return Outcome(
-            throughput=total["tokens"] / total["decode_s"],
-            latency=prefill_s + total["decode_s"] / size,
-            tokens_per_round=total["tokens"] / total["rounds"],
-            acceptance=total["accepted"] / visited,
-            agreement=1 - total["deviation"] / visited,
-            deviation=total["deviation"] / size,
-        )
+        return Totals(**{entry.name: weights @ getattr(self, entry.name) / size for entry in fields(self)})
 
     def mixed(self, other: Totals, share: float) -> Totals:
         """`share` of `other` and the rest of this one, total by total."""
@@ -77,4 +68,16 @@ class Totals:
                 entry.name: (1 - share) * getattr(self, entry.name) + share * getattr(other, entry.name)
                 for entry in fields(self)
             }
+        )
+
+    def outcome(self, prefill_s: float) -> Outcome:
+        """Figures of resampled means."""
+        visited = np.maximum(self.visited, np.finfo(float).tiny)
+        return Outcome(
+            throughput=self.tokens / self.decode_s,
+            latency=prefill_s + self.decode_s,
+            tokens_per_round=self.tokens / self.rounds,
+            acceptance=self.accepted / visited,
+            agreement=1 - self.deviation / visited,
+            deviation=self.deviation,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.simulate.acceptance import Rates, rates
-from specfrontier.simulate.chain import Layout, expected_starts, expected_uses, tokens_pmf
+from specfrontier.simulate.chain import Layout, chain
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.grid import Point
@@ -53,22 +53,26 @@ class FittedReplay:
     evidence: Evidence
     average: bool
     _kept: dict[tuple[int, str], Rates] = field(default_factory=dict)
-    _layouts: dict[int, Layout] = field(default_factory=dict)
+    _layouts: dict[tuple[int, int], Layout] = field(default_factory=dict)
 
     def at(self, point: Point) -> Outcome:
         traces = self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
-        return self.totals(traces, point).outcome(self.evidence.weights(traces), self.evidence.costs.prefill_s)
+        return self.totals(traces, point).outcome(self.evidence.costs.prefill_s)
 
     def fitted_on(self, point: Point) -> frozenset[Point]:
         return frozenset({self.evidence.rounds_for("replay").lossless(point.effort, point.block_size).point})
 
     def totals(self, traces: Traces, point: Point) -> Totals:
-        """Expected totals of each generation of `traces`, decoded under `point`."""
+        """``[1 + R]`` expected totals a generation of `traces`, decoded under `point`."""
         key = (id(traces), point.rule)
         if key not in self._kept:
             self._kept = {key: rates(point.acceptance_rule, traces, average=self.average)}
-        layout = self._layouts.setdefault(id(traces), Layout.of(traces))
-        return replay_totals(traces, layout, self._kept[key], point, self.evidence.costs)
+        place = (id(traces), point.block_size)
+        if place not in self._layouts:
+            self._layouts[place] = Layout.of(traces, point.block_size, self.evidence.profile.max_new_tokens)
+        layout = self._layouts[place]
+        totals = replay_totals(traces, layout, self._kept[key], point, self.evidence.costs)
+        return totals.resampled(self.evidence.weights(traces))
 
 
 def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs) -> Totals:
@@ -81,22 +85,13 @@ def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, cos
         point: effort and block size.
         costs: seconds.
     """
-    size = min(point.block_size, traces.block_size)
-    length = np.minimum(traces.length, size)
-    ended = traces.ended & (traces.length <= size)
-    reach = rule.reach()[:, :size] * traces.exists[:, :size]
-    pmf = tokens_pmf(rule.survival()[:, :size], length, ended)
-    uses = expected_uses(layout, expected_starts(layout, pmf), traces.rounds)
-    seconds = costs.round_s(point.effort, np.minimum(traces.requested, size), length, traces.context, traces.forwards)
-
-    def total(per_round: FloatArray) -> FloatArray:
-        return traces.by_generation(uses * per_round)
-
+    run = chain(traces, layout, rule, point.block_size)
+    seconds = costs.round_s(point.effort, layout.requested, layout.verified, layout.context, layout.forwards)
     return Totals(
         tokens=traces.output_tokens.astype(np.float64),
-        rounds=total(np.ones(traces.rounds)),
-        accepted=total((reach * rule.alpha[:, :size]).sum(axis=1)),
-        visited=total(reach.sum(axis=1)),
-        deviation=total((reach * rule.deviation[:, :size]).sum(axis=1)),
-        decode_s=total(seconds),
+        rounds=run.starts.sum(axis=1),
+        accepted=(run.starts * run.accepted).sum(axis=1),
+        visited=(run.starts * run.visited).sum(axis=1),
+        deviation=(run.starts * run.deviation).sum(axis=1),
+        decode_s=(run.starts * seconds).sum(axis=1),
     )

@@ -1,0 +1,76 @@
+"""Replay between traces of several leniencies, so that prefix shift is modelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from specfrontier.errors import InputError
+from specfrontier.simulate.evidence import Evidence
+from specfrontier.simulate.grid import Effort, Point
+from specfrontier.simulate.outcome import Outcome
+from specfrontier.simulate.predictors.base import predictor
+from specfrontier.simulate.predictors.replay import FittedReplay
+from specfrontier.simulate.traces import Traces
+
+__all__ = ["Anchored", "FittedAnchored"]
+
+
+@predictor("anchored")
+@dataclass(frozen=True)
+class Anchored:
+    """Replay a rule on the traces of the two recorded rules nearest to it in deviation, and interpolate.
+
+    Leniency moves the prefixes that a drafter meets, the lengths of texts and how hard they are; traces recorded
+    under a lenient rule have all of that in them. How far a rule moves them is gauged by its expected deviation from
+    the verifier a visited position, replayed on the lossless traces, so that anchors of one family of rules (linear)
+    serve another (clip, Cactus). Beyond the most lenient anchor, that anchor stands alone.
+
+    Args:
+        average: as `Replay`.
+    """
+
+    average: bool = True
+
+    def fit(self, evidence: Evidence) -> FittedAnchored:
+        evidence.rounds_for("anchored")
+        return FittedAnchored(evidence, FittedReplay(evidence, self.average))
+
+
+@dataclass(frozen=True)
+class FittedAnchored:
+    """`Anchored` of one pair."""
+
+    evidence: Evidence
+    replay: FittedReplay
+
+    def at(self, point: Point) -> Outcome:
+        anchors = self._anchors(point.effort, point.block_size)
+        places = np.array([place for place, _ in anchors])
+        place = self._deviation(point)
+        above = int(np.clip(np.searchsorted(places, place), 1, len(places) - 1))
+        share = float(np.clip((place - places[above - 1]) / (places[above] - places[above - 1]), 0.0, 1.0))
+        near = self.replay.totals(anchors[above - 1][1], point)
+        far = self.replay.totals(anchors[above][1], point)
+        return near.mixed(far, share).outcome(self.evidence.costs.prefill_s)
+
+    def fitted_on(self, point: Point) -> frozenset[Point]:
+        return frozenset(traces.point for _, traces in self._anchors(point.effort, point.block_size))
+
+    def _anchors(self, effort: Effort, block_size: int) -> list[tuple[float, Traces]]:
+        """Anchors with their expected deviation, ascending and distinct."""
+        recorded = self.evidence.rounds_for("anchored").anchors(effort, block_size)
+        placed = {self._deviation(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
+        if len(placed) < 2:
+            raise InputError(
+                f"anchored needs traces of {effort.label} at two leniencies or more with blocks of at least "
+                f"{block_size}, got {len(recorded)}; record another, or predict with replay"
+            )
+        return sorted(placed.items(), key=lambda pair: pair[0])
+
+    def _deviation(self, point: Point) -> float:
+        """Expected deviation of a visited position, replayed on the lossless traces."""
+        traces = self.evidence.rounds_for("anchored").lossless(point.effort, point.block_size)
+        totals = self.replay.totals(traces, point)
+        return float(totals.deviation[0] / totals.visited[0])
