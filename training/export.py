@@ -14,7 +14,7 @@ from specfrontier.decoding.networks.backbone import BackboneConfig
 from training.tokenizer import build_tokenizer
 
 WEIGHTS = Path("decoding/weights")
-NAMES = {"verifier": "arith-verifier", "masked": "arith-masked", "uniform": "arith-uniform", "ar": "arith-ar"}
+NAMES = {"verifier": "arith-verifier", "refined": "arith-masked", "uniform": "arith-uniform", "ar": "arith-ar"}
 CAUSAL = ("verifier", "ar")
 
 

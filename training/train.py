@@ -1,8 +1,8 @@
 """Train the embedded pairs' models: `python -m training.train all --out checkpoints`.
 
 Stages: `ar` (the small causal drafter), `verifier` (that network grown in depth), `masked` (a diffusion drafter
-started from the causal one's weights) and `uniform` (started from the masked one's). A stage resumes from its last
-checkpoint.
+started from the causal one's weights), `uniform` and `refined` (both started from the masked one's; the latter is what
+ships as the masked drafter). A stage resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ STAGES = {
     "verifier": Stage(steps=200, lr=2e-3),
     "masked": Stage(steps=1800, lr=3e-3),
     "uniform": Stage(steps=700, lr=2e-3),
+    "refined": Stage(steps=1000, lr=2e-3),
 }
-STARTS_FROM = {"verifier": "ar", "masked": "ar", "uniform": "masked"}
+DATA_SEEDS = {"ar": 0, "verifier": 0, "masked": 0, "uniform": 0, "refined": 1}
+STARTS_FROM = {"verifier": "ar", "masked": "ar", "uniform": "masked", "refined": "masked"}
 
 
 def grow(small: Backbone, depth: int) -> Backbone:
@@ -86,7 +88,7 @@ def _data(
     if name in ("ar", "verifier"):
         return batches.causal_batches(tokenizer, "train", seed, stage.batch_size), objectives.causal_loss
     data = batches.canvas_batches(tokenizer, "train", seed, stage.batch_size, BLOCK_SIZES)
-    if name == "masked":
+    if name in ("masked", "refined"):
         return data, objectives.masked_loss(tokenizer.mask_token_id)
     return data, objectives.uniform_loss(len(tokenizer))
 
@@ -109,7 +111,7 @@ def train(name: str, stage: Stage, folder: Path, seed: int) -> Backbone:
         for optimizer, state in zip(optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(state)
         first = saved["step"]
-    data, loss_of = _data(name, tokenizer, stage, seed + 1000 * first)
+    data, loss_of = _data(name, tokenizer, stage, seed + DATA_SEEDS[name] + 1000 * first)
     generator = torch.Generator().manual_seed(seed + first)
 
     started, mean = time.monotonic(), 0.0
