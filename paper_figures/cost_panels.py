@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from specfrontier.errors import InputError
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
-from specfrontier.paper_figures.frontier_panels import add_note
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.style import COLUMN_IN, INK, MUTED
 from specfrontier.profile import LineFit
@@ -60,11 +59,10 @@ def verify_histogram(costs: pd.DataFrame) -> pd.DataFrame:
 
 def cost_figure(costs: pd.DataFrame, fit: LineFit | None, note: str = "") -> Drawing:
     """Draft cost and its line, and the spread of verify costs, side by side."""
-    figure = Figure(figsize=(COLUMN_IN, 1.75 + 0.25 * bool(note)), layout="constrained")
+    figure = new_figure(COLUMN_IN, 1.75, note)
     left, right = figure.subplots(1, 2)
     draw_draft_costs(left, costs, fit, effort_styles(efforts(costs).dropna()))
     draw_verify_costs(right, costs)
-    add_note(figure, note)
     return Drawing(figure, pd.concat([draft_summary(costs), verify_histogram(costs)], ignore_index=True))
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.cost_panels import cost_figure, round_costs
 from specfrontier.paper_figures.efforts import effort_styles, efforts
 from specfrontier.paper_figures.frontier_panels import Sweep, frontier_figure
@@ -86,7 +86,7 @@ def demo_figures(
 def draw_prediction(predicted: pd.DataFrame, measured: pd.DataFrame) -> Drawing:
     """Four panels as in Figure 3: acceptance and throughput against agreement, predicted and measured."""
     styles = effort_styles(pd.concat([efforts(predicted), efforts(measured)]).dropna())
-    figure = Figure(figsize=(PAGE_IN, 2.05), layout="constrained")
+    figure = new_figure(PAGE_IN, 2.05)
     panels = figure.subplots(1, 4, sharey=True)
     titles = ("(a) Predicted", "(b) Measured", "(c) Predicted", "(d) Measured")
     for axes, title, i in zip(panels, titles, range(4), strict=True):

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
 from specfrontier.paper_figures.frontier_plot import (
     SPEED_AXES,
@@ -22,7 +22,7 @@ from specfrontier.paper_figures.frontier_plot import (
 )
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.scales import set_speed_scale
-from specfrontier.paper_figures.style import COLUMN_IN, INK, MUTED, PAGE_IN
+from specfrontier.paper_figures.style import COLUMN_IN, INK, PAGE_IN
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def frontier_figure(sweeps: Sequence[Sweep], note: str = "", *, fixed_one: bool 
     across = min(2, len(sweeps))
     down = -(-len(sweeps) // across)
     width = COLUMN_IN if across == 1 else PAGE_IN
-    figure = Figure(figsize=(width, 1.85 * down + 0.25 + 0.15 * bool(note)), layout="constrained")
+    figure = new_figure(width, 1.85 * down + 0.25, note)
     grid = figure.subplots(down, 2 * across, squeeze=False)
     styles = effort_styles(pd.concat([efforts(sweep.rows) for sweep in sweeps]).dropna())
     data = [
@@ -63,7 +63,6 @@ def frontier_figure(sweeps: Sequence[Sweep], note: str = "", *, fixed_one: bool 
     handles = effort_handles(styles)
     handles += [h for h in grid[0, 0].get_legend_handles_labels()[0] if h.get_label() == VERIFIER_LABEL]
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5 if across == 1 else 10))
-    add_note(figure, note)
     return Drawing(figure, pd.concat(data, ignore_index=True))
 
 
@@ -91,9 +90,3 @@ def draw_sweep(
     percent_axis(panels[0])
     panels[0].set_title(sweep.title)
     return data
-
-
-def add_note(figure: Figure, note: str) -> None:
-    """A small line under a figure."""
-    if note:
-        figure.supxlabel(note, fontsize=6, color=MUTED, x=0.01, ha="left")

@@ -122,8 +122,6 @@ def draw_plain_frontier(
     style = {"linestyle": (0, (2.2, 1.1)), "dash_capstyle": "butt"} if dashed else {"solid_capstyle": "round"}
     axes.plot(*points.T, color="white", linewidth=width + 1.4, solid_capstyle="round", zorder=3)
     axes.plot(*points.T, color=colour, linewidth=width, zorder=4, **style)
-    if not dashed:
-        axes.add_artist(FrontierTicks(points))
     if len(points) == 1:
         axes.plot(*points.T, marker="o", color=colour, markersize=4, zorder=4)
     return mask

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from specfrontier.paper_figures.canvas import HALO, new_figure
 from specfrontier.paper_figures.efforts import effort_styles, efforts
-from specfrontier.paper_figures.frontier_panels import add_note
 from specfrontier.paper_figures.frontier_plot import SpeedAxis, effort_handles, frontier_mask, gradient_line
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.run import RunSource
@@ -34,7 +33,7 @@ def draw(source: RunSource | None) -> Drawing:
     by_effort = curves[curves["leniency"] == 1.0]
     by_leniency = curves[curves["steps"] == curves["steps"].min()]
     styles = effort_styles(efforts(curves))
-    figure = Figure(figsize=(PAGE_IN, 2.25), layout="constrained")
+    figure = new_figure(PAGE_IN, 2.05, f"Computed by Equations 6 and 7. {inputs.note}")
     panels = figure.subplots(1, 3, sharey=True)
     set_speed_scale(panels, curves["throughput"])
     for axes, title in zip(panels, _TITLES, strict=True):
@@ -44,12 +43,12 @@ def draw(source: RunSource | None) -> Drawing:
         _frontier(axes, rows, speed, styles)
         panels[2].plot(*rows[["throughput", "agreement"]].to_numpy().T, color=MUTED, linewidth=1.0, linestyle=":")
     curves["on_joint_frontier"] = _frontier(panels[2], curves, speed, styles)
-    _end_labels(panels[0], by_effort, [rf"$K={k}$" for k in by_effort["steps"]])
-    _end_labels(panels[1], by_leniency.iloc[[0, -1]], [r"$\lambda=0$", r"$\lambda=1$"])
+    _label_points(panels[0], by_effort, [rf"$K={k}$" for k in by_effort["steps"]], to_right=False)
+    _label_points(panels[1], by_leniency.iloc[:1], [r"$\lambda=0$"], to_right=True)
+    _label_points(panels[1], by_leniency.iloc[-1:], [r"$\lambda=1$"], to_right=False)
     panels[0].set_ylabel(AGREEMENT_LABEL)
     panels[0].set_ylim(curves["agreement"].min() - 0.06, 1.05)
     figure.legend(handles=effort_handles(styles, markers=False), loc="outside upper center", ncols=len(styles))
-    add_note(figure, f"Computed by Equations 6 and 7. {inputs.note}")
     return Drawing(figure, curves)
 
 
@@ -61,8 +60,16 @@ def _frontier(axes: Axes, rows: pd.DataFrame, speed: SpeedAxis, styles: dict) ->
     return pd.Series(mask, index=rows.index)
 
 
-def _end_labels(axes: Axes, rows: pd.DataFrame, labels: list[str]) -> None:
+def _label_points(axes: Axes, rows: pd.DataFrame, labels: list[str], *, to_right: bool) -> None:
     for (x, y), label in zip(rows[["throughput", "agreement"]].to_numpy(), labels, strict=True):
         axes.annotate(
-            label, (x, y), xytext=(-7, -2), textcoords="offset points", ha="right", va="top", fontsize=7, color=INK
+            label,
+            (x, y),
+            xytext=(6 if to_right else -6, 0 if to_right else 4),
+            textcoords="offset points",
+            ha="left" if to_right else "right",
+            va="center",
+            fontsize=7,
+            color=INK,
+            path_effects=HALO,
         )

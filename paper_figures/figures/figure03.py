@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.efforts import effort_styles, efforts
-from specfrontier.paper_figures.frontier_panels import add_note
 from specfrontier.paper_figures.frontier_plot import effort_handles
 from specfrontier.paper_figures.measured import calibration_rows, source_note
 from specfrontier.paper_figures.outputs import Drawing
@@ -39,7 +38,7 @@ def draw(source: RunSource | None) -> Drawing:
 def _theory_only(inputs: TheoryInputs) -> Drawing:
     curves = theory_curves(inputs)
     styles = effort_styles(efforts(curves))
-    figure = Figure(figsize=(COLUMN_IN, 2.2), layout="constrained")
+    figure = new_figure(COLUMN_IN, 1.95, inputs.note)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, speed, title, label in zip(
         panels,
@@ -52,14 +51,13 @@ def _theory_only(inputs: TheoryInputs) -> Drawing:
         set_speed_scale([axes], curves[speed])
     panels[0].set_ylabel(AGREEMENT_LABEL)
     figure.legend(handles=effort_handles(styles, markers=False), loc="outside upper center", ncols=len(styles))
-    add_note(figure, inputs.note.replace(" The paper", "\nThe paper"))
     return Drawing(figure, curves.assign(panel="a, c"))
 
 
 def _beside_measured(inputs: TheoryInputs, measured: pd.DataFrame, source: RunSource) -> Drawing:
     curves = theory_curves(inputs)
     styles = effort_styles(pd.concat([efforts(curves), efforts(measured)]).dropna())
-    figure = Figure(figsize=(PAGE_IN, 2.3), layout="constrained")
+    figure = new_figure(PAGE_IN, 2.05, f"{inputs.note} {source_note(source, measured, _PAPER)}")
     panels = figure.subplots(1, 4, sharey=True)
     _panel(panels[0], curves, "acceptance", "(a) Theoretical", ACCEPTANCE_LABEL, styles, markers=False)
     _panel(panels[1], measured, "acceptance", "(b) Measured", ACCEPTANCE_LABEL, styles, markers=True)
@@ -71,7 +69,6 @@ def _beside_measured(inputs: TheoryInputs, measured: pd.DataFrame, source: RunSo
     share_quality_axis(list(panels))
     panels[0].set_ylabel(AGREEMENT_LABEL)
     figure.legend(handles=effort_handles(styles), loc="outside upper center", ncols=len(styles))
-    add_note(figure, f"{inputs.note} {source_note(source, measured, _PAPER)}")
     data = [curves.assign(panel="a, c"), measured.assign(panel="b, d")]
     return Drawing(figure, pd.concat(data, ignore_index=True))
 

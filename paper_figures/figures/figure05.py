@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.efforts import efforts
-from specfrontier.paper_figures.frontier_panels import VERIFIER_LABEL, add_note
+from specfrontier.paper_figures.frontier_panels import VERIFIER_LABEL
 from specfrontier.paper_figures.frontier_plot import SPEED_AXES, draw_plain_frontier, draw_reference, percent_axis
 from specfrontier.paper_figures.measured import first_task, one_step_rows, pair_sweep, source_note
 from specfrontier.paper_figures.outputs import Drawing
@@ -35,16 +35,15 @@ def draw(source: RunSource) -> Drawing:
             "add runs with --from"
         )
     colours = named_colours(list(dict.fromkeys(pair for rows in by_task.values() for pair in rows)))
-    figure = Figure(figsize=(COLUMN_IN if len(by_task) == 1 else PAGE_IN, 2.55), layout="constrained")
+    every = pd.concat([rows for sweeps in by_task.values() for rows in sweeps.values()])
+    figure = new_figure(COLUMN_IN if len(by_task) == 1 else PAGE_IN, 2.35, source_note(source, every, _PAPER))
     grid = figure.subplots(1, 2 * len(by_task), squeeze=False)[0]
     data = [
         _draw_task(grid[2 * i : 2 * i + 2], source, task, rows, colours)
         for i, (task, rows) in enumerate(by_task.items())
     ]
     figure.legend(handles=_handles(colours), loc="outside upper center", ncols=3 if len(by_task) == 1 else 6)
-    table = pd.concat(data, ignore_index=True)
-    add_note(figure, source_note(source, table, _PAPER))
-    return Drawing(figure, table)
+    return Drawing(figure, pd.concat(data, ignore_index=True))
 
 
 def _sweeps(source: RunSource, task: str) -> dict[str, pd.DataFrame]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from specfrontier.paper_figures.canvas import new_figure
 from specfrontier.paper_figures.efforts import EffortLevel, EffortStyle, effort_styles, efforts
-from specfrontier.paper_figures.frontier_panels import add_note
 from specfrontier.paper_figures.frontier_plot import SPEED_AXES, SpeedAxis, draw_plain_frontier, percent_axis
 from specfrontier.paper_figures.measured import first_task, source_note
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.run import RunSource
 from specfrontier.paper_figures.scales import set_speed_scale
 from specfrontier.paper_figures.selection import UnavailableError, sweep
-from specfrontier.paper_figures.style import INK, MUTED, PAGE_IN, Colour, named_colours
+from specfrontier.paper_figures.style import INK, PAGE_IN, Colour, named_colours
 
 _PAPER = r"Dream-7B and Qwen2.5-32B on GSM8K, $B$ = 32, 64, 128 and $\leq$ 512"
 
@@ -31,7 +30,7 @@ def draw(source: RunSource) -> Drawing:
     sizes = sorted(int(size) for size in rows["block_size"].unique())
     colours = {int(name): colour for name, colour in named_colours([str(size) for size in sizes]).items()}
     styles = effort_styles(efforts(rows).dropna())
-    figure = Figure(figsize=(PAGE_IN, 2.5), layout="constrained")
+    figure = new_figure(PAGE_IN, 2.3, source_note(source, rows, _PAPER))
     grid = figure.subplots(1, 4, sharey=True)
     data = [
         _draw_absolute(axes, rows, speed, colours, styles) for axes, speed in zip(grid[:2], SPEED_AXES, strict=True)
@@ -42,7 +41,6 @@ def draw(source: RunSource) -> Drawing:
     grid[2].set_title(f"(b) Relative to $B$ = {sizes[-1]} at equal accuracy")
     percent_axis(grid[0])
     figure.legend(handles=_handles(colours, styles), loc="outside upper center", ncols=len(colours) + len(styles))
-    add_note(figure, source_note(source, rows, _PAPER))
     return Drawing(figure, pd.concat(data, ignore_index=True))
 
 
@@ -98,8 +96,10 @@ def _draw_relative(
 ) -> pd.DataFrame:
     base = frontiers[frontiers["block_size"] == reference]
     tables = []
-    axes.axvline(1.0, color=MUTED, linewidth=0.8, linestyle="--", zorder=1)
+    axes.axvline(1.0, color=colours[reference], linewidth=1.6, zorder=1)
     for size, colour in colours.items():
+        if size == reference:
+            continue
         part = relative_speed(frontiers[frontiers["block_size"] == size], base, speed).sort_values("accuracy")
         axes.plot(part["speedup"], part["accuracy"], color=colour, marker="o", markerfacecolor="white", zorder=3)
         tables.append(part)

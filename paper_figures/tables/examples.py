@@ -1,7 +1,8 @@
 """Appendix H: what one problem's output becomes as leniency rises, and as diffusion effort rises.
 
 The paper shows samples of its own pair; these are a run's own. The problem is the first one that is answered right
-without leniency and wrong at the most lenient setting, both at the least effort: the failure that the appendix is about.
+without leniency and wrong at the most lenient setting, both at the least effort: the failure that the appendix
+illustrates.
 """
 
 from __future__ import annotations
