@@ -1,9 +1,9 @@
 """d_K: how far the drafter is from the verifier at an effort, by the two estimators that the word can mean.
 
 The paper defines d_K as the mean TV(p, q_K) over prefixes, at effort K and zero leniency, and leaves the prefixes open.
-*Visited*: positions that verification looked at, prefixes that p would accept. It is what Equation 6 needs, as
-1 - d_K is then the lossless acceptance rate. *Block*: every position of the draft, on the draft's own prefix, accepted or
-not; it weighs late positions, which are worse, as much as early ones.
+*Visited*: positions that verification looked at, on prefixes that it accepted. Equation 6 needs this one: 1 - d_K is
+then the lossless acceptance rate. *Block*: every position of the draft, on the draft's own prefix, accepted or not; it
+weighs late positions, which are worse, as much as early ones.
 """
 
 from __future__ import annotations

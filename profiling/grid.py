@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ class SweepGrid:
     Attributes:
         steps, thresholds: diffusion efforts, K and tau; their union is covered.
         rules: specs of acceptance rules.
+        rules_by_steps: further rules at some K only.
         block_sizes: B.
         seeds: independent repetitions.
         verifications: `paper`, `exact` or both.
@@ -36,6 +37,7 @@ class SweepGrid:
     seeds: tuple[int, ...] = (0,)
     verifications: tuple[Literal["paper", "exact"], ...] = ("paper",)
     modes: tuple[Mode, ...] = ("speculative", "autoregressive", "drafter")
+    rules_by_steps: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for mode in self.modes:
@@ -57,25 +59,25 @@ class SweepGrid:
         if mode == "autoregressive":
             yield from ({"seed": seed} for seed in self.seeds)
             return
-        efforts = [(k, None) for k in self.steps] + [(None, tau) for tau in self.thresholds]
-        rules: tuple[str | None, ...] = self.rules
-        verifications: tuple[str | None, ...] = self.verifications
-        if mode == "drafter":
-            rules, verifications = (None,), (None,)
-        if mode == "assisted":
-            efforts, verifications = [(1, None)], (None,)
-            rules = tuple(spec for spec in self.rules if spec == "lossless" or _is_proper_linear(spec))
-        for (k, tau), rule, size, verification, seed in product(
-            efforts, rules, self.block_sizes, verifications, self.seeds
+        verifications: tuple[str | None, ...] = (None,) if mode in ("drafter", "assisted") else self.verifications
+        for (effort, rule), size, verification, seed in product(
+            self._drafts(mode), self.block_sizes, verifications, self.seeds
         ):
-            yield {
-                "steps": k,
-                "threshold": tau,
-                "rule": rule,
-                "block_size": size,
-                "verification": verification,
-                "seed": seed,
-            }
+            yield {**effort, "rule": rule, "block_size": size, "verification": verification, "seed": seed}
+
+    def _drafts(self, mode: Mode) -> list[tuple[dict[str, Any], str | None]]:
+        """Efforts with the rules that are tried at them."""
+        if mode == "assisted":
+            return [({"steps": 1}, spec) for spec in self.rules if spec == "lossless" or _is_proper_linear(spec)]
+        efforts: list[dict[str, Any]] = [{"steps": k} for k in self.steps]
+        efforts += [{"threshold": tau} for tau in self.thresholds]
+        if mode == "drafter":
+            return [(effort, None) for effort in efforts]
+        return [
+            (effort, rule)
+            for effort in efforts
+            for rule in (*self.rules, *self.rules_by_steps.get(effort.get("steps", 0), ()))
+        ]
 
 
 def _is_proper_linear(spec: str) -> bool:
@@ -92,14 +94,18 @@ def default_grid(pair: PairFile, task: str) -> SweepGrid:
         steps=tuple(steps),
         thresholds=tuple(own.threshold),
         rules=tuple(own.rules),
+        rules_by_steps=own.rules_by_steps,
         block_sizes=(pair.block_size,),
         max_new_tokens=pair.token_limit(task),
     )
 
 
 def with_overrides(grid: SweepGrid, overrides: dict[str, Any]) -> SweepGrid:
-    """The grid with some entries replaced. Naming only steps, or only thresholds, drops the other's default."""
+    """The grid with some entries replaced. Naming only steps, or only thresholds, drops the other's default, and
+    naming rules drops those that the pair's file has for some K."""
     given = {name: value for name, value in overrides.items() if value is not None}
+    if "rules" in given:
+        given["rules_by_steps"] = {}
     if "steps" in given and "thresholds" not in given:
         given["thresholds"] = ()
     if "thresholds" in given and "steps" not in given:
@@ -119,7 +125,7 @@ def read_overrides(path: Path) -> dict[str, Any]:
         raise InputError(f"no grid file at {path}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
-    known = {field.name for field in fields(SweepGrid)}
+    known = {entry.name for entry in fields(SweepGrid)} - {"rules_by_steps"}
     unknown = sorted(set(table) - known)
     if unknown:
         raise InputError(f"{path} has unknown key {unknown[0]!r}; allowed: {', '.join(sorted(known))}")

@@ -1,0 +1,107 @@
+"""`specfrontier compare`: predicted beside measured, each with its uncertainty."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from specfrontier.errors import InputError
+from specfrontier.profiling.commands.options import JsonOption, MaybeOutOption, RunArgument
+from specfrontier.profiling.commands.output import effort, number, percent, print_json, print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from specfrontier.simulate import Comparison
+
+
+def command(
+    run: RunArgument,
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", help="Folder that `predict` wrote; RUN by default.")
+    ] = None,
+    out: MaybeOutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare the predictions with the measurements in RUN, over the points that both have."""
+    from specfrontier.profiling.parquet import read_frame
+    from specfrontier.simulate import compare
+
+    measured = read_frame(_table(run, "measurements", "measure"), "measurements")
+    folder = predictions or run
+    predicted = read_frame(_table(folder, "predictions", "predict"), "predictions")
+    comparison = compare(measured, predicted)
+    if out is not None:
+        write_comparison(comparison, out, run, folder)
+    if json:
+        print_json(json_module.loads(comparison.to_json()))
+    else:
+        show(comparison, measured, predicted)
+
+
+def _table(folder: Path, name: str, maker: str) -> Path:
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        raise InputError(f"no {name} in {folder}; make them with `specfrontier {maker} ... --out {folder}`")
+    return path
+
+
+def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: Path) -> Path:
+    """Write `comparison.json` with the provenance of both sides."""
+    from specfrontier.profiling.folders import writable_folder
+    from specfrontier.profiling.parquet import read_provenance, write_text
+
+    path = writable_folder(out) / "comparison.json"
+    stated: dict[str, Any] = {
+        "measurements": read_provenance(run / "measurements.parquet"),
+        "predictions": read_provenance(predictions / "predictions.parquet"),
+    }
+    content = {**json_module.loads(comparison.to_json()), "provenance": stated}
+    write_text(path, json_module.dumps(content, indent=2) + "\n")
+    return path
+
+
+def show(comparison: Comparison, measured: pd.DataFrame, predicted: pd.DataFrame) -> None:
+    """Print measured and predicted throughput side by side, then each predictor's error."""
+    speculative = measured[measured["mode"] == "speculative"]
+    predictors = list(dict.fromkeys(predicted["predictor"]))
+    rows = []
+    for row in speculative.to_dict("records"):
+        mine = _matching(predicted, row)
+        if mine:
+            rows.append(
+                (
+                    f"{effort(row['steps'], row['threshold'])} B={row['block_size']} {row['rule']}",
+                    percent(row["accuracy"], row["accuracy_se"]),
+                    f"{number(row['throughput'], 4)} ± {number(row['throughput_se'], 2)}",
+                    *(number(mine.get(name), 4) for name in predictors),
+                )
+            )
+    print_table("Measured and predicted", ("configuration", "accuracy %", "tokens/s", *predictors), rows)
+    print_table(
+        "Errors of the predictions",
+        ("predictor", "figure", "points", "mean |error|", "bias", "noise floor", "rank tau", "coverage"),
+        (
+            (
+                row["predictor"],
+                row["figure"],
+                int(row["points"]),
+                *(number(row[c], 2) for c in ("mean_absolute_error", "bias", "noise_floor", "kendall_tau", "coverage")),
+            )
+            for row in comparison.scores.to_dict("records")
+        ),
+    )
+
+
+def _matching(predicted: pd.DataFrame, row: dict[str, Any]) -> dict[str, float]:
+    """Predicted throughput by predictor, at one measured configuration."""
+    same = predicted[(predicted["rule"] == row["rule"]) & (predicted["block_size"] == row["block_size"])]
+    label = effort(row["steps"], row["threshold"])
+    return {
+        entry["predictor"]: entry["throughput"]
+        for entry in same.to_dict("records")
+        if effort(entry["steps"], entry["threshold"]) == label
+    }

@@ -1,0 +1,155 @@
+"""`specfrontier measure`: run a grid of configurations end to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from specfrontier.profiling.commands.options import (
+    BlockSizesOption,
+    CodeOption,
+    CountOption,
+    DataOption,
+    DeviceOption,
+    JsonOption,
+    LeniencyOption,
+    LimitOption,
+    OutOption,
+    PairArgument,
+    RulesOption,
+    StepsOption,
+    TaskOption,
+    ThresholdsOption,
+    integers,
+    names,
+    rules,
+    seeds,
+    thresholds,
+)
+from specfrontier.profiling.commands.output import (
+    console,
+    effort,
+    number,
+    percent,
+    print_json,
+    print_table,
+    records,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def command(
+    pair: PairArgument,
+    out: OutOption,
+    task: TaskOption = None,
+    n: CountOption = None,
+    steps: StepsOption = None,
+    taus: ThresholdsOption = None,
+    specs: RulesOption = None,
+    lam: LeniencyOption = None,
+    block_sizes: BlockSizesOption = None,
+    seed_list: Annotated[str, typer.Option("--seeds", help="Independent repetitions, such as 0,1,2.")] = "0",
+    verifications: Annotated[str | None, typer.Option("--verification", help="paper, exact or both.")] = None,
+    modes: Annotated[
+        str | None, typer.Option("--modes", help="Of speculative,autoregressive,drafter,assisted.")
+    ] = None,
+    max_new_tokens: LimitOption = None,
+    grid_file: Annotated[Path | None, typer.Option("--grid", help="TOML file of the grid; flags win.")] = None,
+    data: DataOption = None,
+    allow_code_execution: CodeOption = False,
+    trace: Annotated[bool, typer.Option(help="Record the laws of every position, outside the clock.")] = True,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed configurations again.")] = False,
+    device: DeviceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure a grid: every effort, rule, block size and seed, and the baselines beside them.
+
+    Every finished problem is stored at once: interrupted, give the same command again. Several processes may share one
+    --out.
+    """
+    flags: dict[str, Any] = {
+        "steps": integers(steps, "steps (K)"),
+        "thresholds": thresholds(taus),
+        "rules": rules(specs, lam),
+        "block_sizes": integers(block_sizes, "block_size (B)"),
+        "seeds": seeds(seed_list),
+        "verifications": names(verifications, "verification"),
+        "modes": names(modes, "modes"),
+        "max_new_tokens": max_new_tokens,
+    }
+
+    from specfrontier.decoding import read_pair_file
+    from specfrontier.profiling.commands.running import open_job, write_measurements
+    from specfrontier.profiling.grid import default_grid, read_overrides, with_overrides
+    from specfrontier.profiling.sweep import sweep
+
+    file = read_pair_file(pair)
+    task = task or file.tasks[0]
+    grid = default_grid(file, task)
+    if grid_file is not None:
+        grid = with_overrides(grid, read_overrides(grid_file))
+    grid = with_overrides(grid, flags)
+    configurations = grid.configurations(file.name, task)
+    job = open_job(
+        pair,
+        file,
+        task,
+        out,
+        data=data,
+        allow_code_execution=allow_code_execution,
+        device=device,
+        seed=grid.seeds[0],
+        settings={"grid": grid_json(grid), "n": n},
+    )
+    problems = job.problems(n, grid.seeds[0])
+    done = sweep(job.pair, job.task, problems, configurations, job.store, trace=trace, retry_failed=retry_failed)
+    table = write_measurements(job.store)
+    if json:
+        print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
+        return
+    show(table)
+    for label, error in done.failed.items():
+        console().print(f"failed: {label}: {error}", markup=False)
+
+
+def grid_json(grid: Any) -> dict[str, Any]:
+    """A grid as provenance holds it."""
+    from specfrontier.profiling.commands.output import plain
+
+    return plain(grid)
+
+
+def show(table: pd.DataFrame) -> None:
+    """Print measurements for people, the fastest last."""
+    print_table(
+        "Measured",
+        ("configuration", "n", "accuracy %", "tokens/s", "latency s", "tokens/round", "acceptance", "agreement"),
+        (
+            (
+                name(row),
+                row["n"],
+                percent(row["accuracy"], row["accuracy_se"]),
+                f"{number(row['throughput'], 4)} ± {number(row['throughput_se'], 2)}",
+                number(row["latency"]),
+                number(row["tokens_per_round"]),
+                number(row["acceptance"]),
+                number(row["agreement"]),
+            )
+            for row in table.sort_values("throughput").to_dict("records")
+        ),
+    )
+
+
+def name(row: dict[str, Any]) -> str:
+    """A configuration's row as a label."""
+    if row["mode"] == "autoregressive":
+        return "verifier alone"
+    label = f"{effort(row['steps'], row['threshold'])} B={row['block_size']}"
+    if row["mode"] == "drafter":
+        return f"drafter alone {label}"
+    prefix = "assisted " if row["mode"] == "assisted" else ""
+    return f"{prefix}{label} {row['rule']}"

@@ -1,0 +1,118 @@
+"""`specfrontier profile`: d_K, c_d(K) and c_v of a pair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specfrontier.profiling.commands.options import (
+    CodeOption,
+    DataOption,
+    DeviceOption,
+    JsonOption,
+    LimitOption,
+    OutOption,
+    PairArgument,
+    SeedOption,
+    StepsOption,
+    TaskOption,
+    ThresholdsOption,
+    integers,
+    thresholds,
+)
+from specfrontier.profiling.commands.output import console, milliseconds, number, print_json, print_table
+
+if TYPE_CHECKING:
+    from specfrontier.profile import Estimate, LineFit, Profile
+
+
+def command(
+    pair: PairArgument,
+    out: OutOption,
+    task: TaskOption = None,
+    n: Annotated[int, typer.Option("--n", help="Prompts; the paper calibrates on 50.")] = 50,
+    steps: StepsOption = None,
+    taus: ThresholdsOption = None,
+    block_size: Annotated[int | None, typer.Option("--block-size", help="B; the pair's own by default.")] = None,
+    max_new_tokens: LimitOption = None,
+    seed: SeedOption = 0,
+    data: DataOption = None,
+    allow_code_execution: CodeOption = False,
+    device: DeviceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Profile a pair: distances, costs and overheads, with their uncertainty.
+
+    Writes profile.json and the run's tables to --out; given again, it goes on where it was.
+    """
+    efforts = {"steps": integers(steps, "steps (K)"), "thresholds": thresholds(taus)}
+
+    from specfrontier.decoding import read_pair_file
+    from specfrontier.profiling.commands.running import open_job, write_measurements
+    from specfrontier.profiling.grid import default_grid, with_overrides
+    from specfrontier.profiling.profiler import ProfileSettings, profile_pair
+
+    file = read_pair_file(pair)
+    task = task or file.tasks[0]
+    grid = with_overrides(default_grid(file, task), efforts)
+    settings = ProfileSettings(
+        steps=grid.steps,
+        thresholds=grid.thresholds,
+        block_size=file.block_size if block_size is None else block_size,
+        max_new_tokens=grid.max_new_tokens if max_new_tokens is None else max_new_tokens,
+        verify_block_sizes=file.grid_for(task).block_sizes,
+        seed=seed,
+    )
+    settings.configurations(file.name, task)  # a setting out of range is said before the models are loaded
+    job = open_job(
+        pair, file, task, out, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed
+    )
+    profile = profile_pair(job.pair, job.task, job.problems(n, seed), settings, job.store)
+    profile.save(out / "profile.json")
+    write_measurements(job.store)
+    if json:
+        print_json(profile)
+    else:
+        show(profile)
+
+
+def show(profile: Profile) -> None:
+    """Print a profile for people."""
+    from specfrontier.profiling.commands.output import effort
+
+    print_table(
+        f"{profile.pair} on {profile.task}, B={profile.block_size}",
+        ("effort", "d_K visited", "d_K block", "acceptance", "tokens/round", "draft ms"),
+        (
+            (
+                effort(e.steps, e.threshold),
+                _interval(e.d_visited),
+                number(e.d_block.value),
+                number(e.acceptance.value),
+                number(e.tokens_per_round.value),
+                milliseconds(e.draft_s.value),
+            )
+            for e in profile.efforts
+        ),
+    )
+    out = console()
+    if profile.draft_cost is not None:
+        out.print(f"draft   c_d(K) = {_line(profile.draft_cost)}")
+    out.print(
+        f"verify  c_v = {milliseconds(profile.verify_cost.value)} ms "
+        f"[{milliseconds(profile.verify_cost.low)}, {milliseconds(profile.verify_cost.high)}]"
+    )
+    out.print(
+        f"host    {milliseconds(profile.host_s.value)} ms a round, {100 * profile.host_share:.1f} % of it; "
+        f"verifier alone {milliseconds(profile.autoregressive_s.value)} ms a token"
+    )
+
+
+def _interval(estimate: Estimate) -> str:
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+
+
+def _line(fit: LineFit) -> str:
+    a, b = milliseconds(fit.intercept.value), milliseconds(fit.slope.value)
+    return f"{a} + {b} K ms (R² = {fit.r_squared:.3f})"

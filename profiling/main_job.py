@@ -1,0 +1,133 @@
+"""The main job: profile a pair, predict its frontier, measure it, compare the two, draw them, within a time budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from specfrontier.decoding import read_pair_file
+from specfrontier.profile import Profile
+from specfrontier.profiling.commands.compare import write_comparison
+from specfrontier.profiling.commands.predict import predictions_of, write_predictions
+from specfrontier.profiling.commands.running import Job, open_job, write_measurements
+from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.grid import SweepGrid, default_grid
+from specfrontier.profiling.profiler import ProfileSettings, profile_pair
+from specfrontier.profiling.sweep import sweep
+from specfrontier.simulate import Comparison, compare
+
+if TYPE_CHECKING:
+    from specfrontier.profiling.tasks.base import TaskProblem
+
+Say = Callable[[str], None]
+
+PROFILE_SHARE, MEASURE_SHARE = 0.2, 0.7
+FEWEST_PROBLEMS, MOST_PROBLEMS = 4, 500
+PILOT = 2
+
+
+@dataclass(frozen=True)
+class MainJob:
+    """What the main job made: everything lies in `folder` too."""
+
+    folder: Path
+    profile: Profile
+    predictions: pd.DataFrame
+    measurements: pd.DataFrame
+    comparison: Comparison
+    figures: list[Path]
+
+
+def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: Say = print) -> MainJob:
+    """Run the main job on a pair's default task and grid, at the pair's block size.
+
+    Args:
+        name: of the pair.
+        out: run folder; an interrupted job goes on where it was.
+        budget_s: seconds that profile and measurement may take together, about; the number of problems follows
+            from it and from the machine's measured speed.
+        seed: of every random draw.
+        say: told what is going on.
+    """
+    file = read_pair_file(name)
+    grid = replace(default_grid(file, file.tasks[0]), seeds=(seed,))
+    job = open_job(name, file, file.tasks[0], out, seed=seed, settings={"budget_s": budget_s})
+    say(f"{file.name}: {file.summary}")
+    problems = job.problems(MOST_PROBLEMS, seed)
+    profile = _profile(job, grid, problems, PROFILE_SHARE * budget_s, seed, say)
+    predictions = predictions_of(out, profile, rules=grid.rules, seed=seed)
+    write_predictions(predictions, out, profile)
+    say(f"predicted {len(predictions)} points from the profile alone, before any of them is measured")
+    measurements = _measure(job, grid, problems, MEASURE_SHARE * budget_s, say)
+    comparison = compare(measurements, predictions)
+    write_comparison(comparison, out, out, out)
+    say("drawing")
+    figures = _draw(job, profile, predictions, measurements, out)
+    return MainJob(out, profile, predictions, measurements, comparison, figures)
+
+
+def affordable(
+    job: Job, configurations: Sequence[Configuration], problems: Sequence[TaskProblem], seconds: float
+) -> int:
+    """How many problems `seconds` are enough for: a few are measured first, and count."""
+    sweep(job.pair, job.task, problems[:1], configurations, job.store)  # its time holds the warm-up
+    began = time.monotonic()
+    done = sweep(job.pair, job.task, problems[1:PILOT], configurations, job.store)
+    if not done.measured:  # a resumed job: that many are there already
+        return len(problems)
+    each = (time.monotonic() - began) / (PILOT - 1)
+    return max(FEWEST_PROBLEMS, min(len(problems), PILOT + int(seconds / each)))
+
+
+def _profile(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: float, seed: int, say: Say) -> Profile:
+    settings = ProfileSettings(
+        steps=grid.steps,
+        thresholds=grid.thresholds,
+        block_size=grid.block_sizes[0],
+        max_new_tokens=grid.max_new_tokens,
+        seed=seed,
+    )
+    configurations = settings.configurations(job.pair.name, job.task.name)
+    began = time.monotonic()
+    n = affordable(job, configurations, problems, seconds)
+    left = max(1.0, seconds - (time.monotonic() - began))
+    say(f"profiling: lossless decoding at {len(configurations) - 1} efforts, {n} problems (about {left:.0f} s)")
+    sweep(job.pair, job.task, problems[:n], configurations, job.store, time_limit_s=left)
+    finished = _finished(job, configurations, problems[:n])
+    profile = profile_pair(job.pair, job.task, finished, settings, job.store)
+    profile.save(job.store.folder / "profile.json")
+    return profile
+
+
+def _measure(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: float, say: Say) -> pd.DataFrame:
+    configurations = grid.configurations(job.pair.name, job.task.name)
+    began = time.monotonic()
+    n = affordable(job, configurations, problems, seconds)
+    left = max(1.0, seconds - (time.monotonic() - began))
+    say(f"measuring: {len(configurations)} configurations end to end, {n} problems (about {left:.0f} s)")
+    done = sweep(job.pair, job.task, problems[:n], configurations, job.store, time_limit_s=left)
+    for label, error in done.failed.items():
+        say(f"failed: {label}: {error}")
+    return write_measurements(job.store)
+
+
+def _finished(job: Job, configurations: Sequence[Configuration], problems: Sequence[TaskProblem]) -> list[TaskProblem]:
+    """The problems that every configuration has."""
+    from specfrontier.profiling.parts import digest
+
+    common = set.intersection(*(job.store.finished(c.key) for c in configurations))
+    return [problem for problem in problems if digest(problem.identifier) in common]
+
+
+def _draw(job: Job, profile: Profile, predictions: pd.DataFrame, measurements: pd.DataFrame, out: Path) -> list[Path]:
+    from specfrontier.paper_figures import demo_figures
+
+    tables = job.store.tables()
+    keys = tables.configurations.loc[tables.configurations["mode"] == "speculative", "config"]
+    rounds = tables.rounds[tables.rounds["config"].isin(keys)]
+    return demo_figures(profile, predictions, measurements, rounds, out / "figures", predictor="replay")
