@@ -57,8 +57,8 @@ class RunSource:
         """
         if position >= len(self.diffusion_pairs):
             raise UnavailableError(
-                f"{self.name} holds {len(self.diffusion_pairs)} of the {position + 1} pairs at several diffusion efforts that "
-                f"this needs; add a run with --from"
+                f"{self.name} holds {len(self.diffusion_pairs)} of the {position + 1} pairs at several diffusion "
+                "efforts that this needs; add a run with --from"
             )
         return self.diffusion_pairs[position]
 

@@ -1,0 +1,60 @@
+"""Numbers and settings as the report words them."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from specfrontier.paper_figures.efforts import effort_of
+
+
+def number(value: object, digits: int = 3) -> str:
+    """A number with some significant digits and no exponent; a dash where there is none."""
+    if value is None or pd.isna(value) or not math.isfinite(float(value)):  # type: ignore[arg-type]
+        return "–"
+    value = float(value)  # type: ignore[arg-type]
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{min(decimals, 12)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def with_error(value: object, error: object, digits: int = 3) -> str:
+    """`12.3 ± 0.4`, or the value alone where its error is unknown."""
+    spread = number(error, 2)
+    return number(value, digits) if spread == "–" else f"{number(value, digits)} ± {spread}"
+
+
+def percent(value: object, error: object = None) -> str:
+    """A share as per cent, with its standard error where known."""
+    if value is None or pd.isna(value):
+        return "–"
+    text = f"{100 * float(value):.1f}"  # type: ignore[arg-type]
+    return text if error is None or pd.isna(error) else f"{text} ± {100 * float(error):.1f}"  # type: ignore[arg-type]
+
+
+def setting(row: pd.Series) -> str:
+    """The dials of a configuration on one line, such as `K=2, linear:0.4, B=32`."""
+    if row["mode"] == "autoregressive":
+        return "verifier alone"
+    level = effort_of(row["steps"], row["threshold"])
+    parts = [level.plain if level else None, None if pd.isna(row["rule"]) else row["rule"]]
+    parts.append(None if pd.isna(row["block_size"]) else f"B={int(row['block_size'])}")
+    return ", ".join(part for part in parts if part)
+
+
+def setting_lines(row: pd.Series) -> list[str]:
+    """What a point says of itself."""
+    lines = [
+        setting(row),
+        f"accuracy {percent(row['accuracy'], row.get('accuracy_se'))} %",
+        f"latency {with_error(row['latency'], row.get('latency_se'))} s per problem",
+        f"throughput {with_error(row['throughput'], row.get('throughput_se'))} tokens/s",
+    ]
+    if not pd.isna(row.get("tokens_per_round")):
+        lines.append(f"{number(row['tokens_per_round'])} tokens a round")
+    if not pd.isna(row.get("agreement")):
+        lines.append(f"verifier agreement {number(row['agreement'])}")
+    return [*lines, f"{int(row['n'])} problems"]
