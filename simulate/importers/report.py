@@ -1,0 +1,165 @@
+"""One form for what serving engines report about acceptance, with its identities checked.
+
+Engines mean different things by acceptance: survival to a position or the rate given that it is reached, lengths with
+the bonus token or without. Here `accepted` never holds the bonus or correction token, and rates are conditional: of
+the rounds that reached position k, the share that accepted it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specfrontier.errors import InputError
+from specfrontier.simulate.predictors.position_dependent import PositionDependent
+from specfrontier.theory.tokens import alpha_for_tokens
+
+__all__ = ["AcceptanceReport", "check_identity", "count_of", "report_from_histogram", "report_from_steps"]
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AcceptanceReport:
+    """What an engine reported, over any number of requests.
+
+    Attributes:
+        engine: who reported it.
+        rounds: verify steps.
+        drafted: draft tokens proposed, after what the engine itself discarded.
+        accepted: draft tokens kept, without bonus or correction tokens.
+        visited: rounds that reached position 1, 2, ... and had a draft there; None if only totals were reported.
+        kept: rounds that accepted position 1, 2, ...; None likewise.
+    """
+
+    engine: str
+    rounds: int
+    drafted: int
+    accepted: int
+    visited: tuple[int, ...] | None = None
+    kept: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise InputError(f"{self.engine} reports {self.rounds} verify steps; run with speculation switched on")
+        if not 0 <= self.accepted <= self.drafted:
+            raise InputError(
+                f"{self.engine} reports {self.accepted} accepted of {self.drafted} drafted tokens; accepted tokens "
+                "must not exceed drafted ones (is the bonus token counted?)"
+            )
+        if self.kept is not None:
+            check_identity(self.engine, "accepted tokens by position", sum(self.kept), "accepted tokens", self.accepted)
+
+    @property
+    def tokens_per_round(self) -> float:
+        """Tokens of a verify step, the bonus or correction token included; what an end cut off is still counted."""
+        return 1 + self.accepted / self.rounds
+
+    @property
+    def draft_length(self) -> float:
+        """Mean proposed tokens a verify step."""
+        return self.drafted / self.rounds
+
+    @property
+    def acceptance(self) -> tuple[float, ...]:
+        """Conditional acceptance rate by position.
+
+        From totals alone, one rate for all positions: the one at which Proposition 1 gives the reported tokens a
+        round at the mean draft length.
+        """
+        if self.visited is None or self.kept is None:
+            size = max(round(self.draft_length), 1)
+            return (float(alpha_for_tokens(min(self.tokens_per_round, size + 1.0), size)),)
+        reached = [(k, v) for k, v in zip(self.kept, self.visited, strict=True) if v > 0]
+        return tuple(kept / visited for kept, visited in reached)
+
+    def predictor(self) -> PositionDependent:
+        """Predict from these rates: pass it to ``predict`` with a profile that has the costs."""
+        return PositionDependent(self.acceptance)
+
+    @classmethod
+    def pooled(cls, reports: Iterable[AcceptanceReport]) -> AcceptanceReport:
+        """Requests of one engine together; positions are kept if every report has them."""
+        parts = list(reports)
+        if not parts:
+            raise InputError("no acceptance record was found; the engine must run with speculation and report it")
+        by_position = all(p.visited is not None for p in parts)
+        return cls(
+            engine=parts[0].engine,
+            rounds=sum(p.rounds for p in parts),
+            drafted=sum(p.drafted for p in parts),
+            accepted=sum(p.accepted for p in parts),
+            visited=_added([p.visited or () for p in parts]) if by_position else None,
+            kept=_added([p.kept or () for p in parts]) if by_position else None,
+        )
+
+
+def report_from_histogram(
+    engine: str, histogram: dict[int, int], *, drafted: int, accepted: int, rounds: int, block_size: int | None
+) -> AcceptanceReport:
+    """From rounds by accepted length.
+
+    Args:
+        histogram: rounds that accepted exactly j draft tokens.
+        drafted, accepted, rounds: the engine's totals, checked against it.
+        block_size: the draft length that every round had; None if it varied, in which case rates by position are
+            lower bounds (a round that accepted all it had drafted counts as having reached the next position).
+    """
+    check_identity(engine, "histogram's rounds", sum(histogram.values()), "verify steps", rounds)
+    total = sum(length * count for length, count in histogram.items())
+    check_identity(engine, "histogram's accepted tokens", total, "accepted tokens", accepted)
+    longest = block_size if block_size is not None else max(histogram, default=0)
+    if histogram and max(histogram) > longest:
+        raise InputError(f"{engine} accepted {max(histogram)} tokens in a step that drafts at most {longest}")
+    at_least = np.array([sum(c for j, c in histogram.items() if j >= k) for k in range(longest + 1)], dtype=np.int64)
+    return AcceptanceReport(engine, rounds, drafted, accepted, _ints(at_least[:-1]), _ints(at_least[1:]))
+
+
+def report_from_steps(engine: str, accepted: Sequence[int], drafted: Sequence[int]) -> AcceptanceReport:
+    """From every round's accepted and drafted counts: exact at any draft length."""
+    if len(accepted) != len(drafted):
+        raise InputError(f"{engine} reports {len(accepted)} accepted counts but {len(drafted)} drafted ones")
+    kept, proposed = np.asarray(accepted, dtype=np.int64), np.asarray(drafted, dtype=np.int64)
+    if np.any((kept < 0) | (kept > proposed)):
+        row = int(np.flatnonzero((kept < 0) | (kept > proposed))[0])
+        raise InputError(f"{engine} reports a step that accepted {kept[row]} of {proposed[row]} drafted tokens")
+    positions = np.arange(1, int(proposed.max(initial=0)) + 1)
+    visited = ((kept[:, None] >= positions - 1) & (proposed[:, None] >= positions)).sum(axis=0)
+    return AcceptanceReport(
+        engine,
+        len(kept),
+        int(proposed.sum()),
+        int(kept.sum()),
+        _ints(visited),
+        _ints((kept[:, None] >= positions).sum(axis=0)),
+    )
+
+
+def check_identity(engine: str, left: str, a: float, right: str, b: float, tolerance: float = 0.0) -> None:
+    """InputError if two figures that must agree do not."""
+    if abs(a - b) > tolerance:
+        raise InputError(f"{engine} contradicts itself: {left} are {a:g} but {right} are {b:g}; the record is damaged")
+
+
+def count_of(engine: str, record: dict[str, Any], *names: str) -> int:
+    """The first of `names` that the record has, as a count; InputError naming them otherwise."""
+    for name in names:
+        value = record.get(name)
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value != int(value):
+                raise InputError(f"{engine} reports {name} = {value!r}; it must be a count >= 0")
+            return int(value)
+    raise InputError(f"{engine} record lacks {' or '.join(names)}; it has {', '.join(sorted(record)) or 'nothing'}")
+
+
+def _added(rows: list[tuple[int, ...]]) -> tuple[int, ...]:
+    width = max(map(len, rows), default=0)
+    return tuple(sum(row[k] for row in rows if k < len(row)) for k in range(width))
+
+
+def _ints(values: IntArray) -> tuple[int, ...]:
+    return tuple(int(v) for v in values)
