@@ -1,6 +1,6 @@
 """Benchmarks: problems, prompts, extraction and scoring behind one protocol.
 
-A package of its own weight: naming or loading a task imports neither torch nor `datasets`.
+Naming a task imports none; loading one never imports torch.
 """
 
 from specfrontier.profiling.tasks.base import Task, TaskProblem

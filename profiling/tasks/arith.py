@@ -50,7 +50,7 @@ def final_answer(text: str) -> int | None:
     return None if match is None else int(match.group(1))
 
 
-def build(data: Path | None, allow_code_execution: bool) -> Arith:
+def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> Arith:
     """The task, which generates its problems and runs no code."""
     if data is not None:
         raise InputError(f"task arith generates its problems and takes no data file (got {data}); leave --data out")
