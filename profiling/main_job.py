@@ -12,12 +12,17 @@ import pandas as pd
 
 from specfrontier.decoding import read_pair_file
 from specfrontier.profile import Profile
-from specfrontier.profiling.commands.compare import write_comparison
-from specfrontier.profiling.commands.predict import predictions_of, write_predictions
-from specfrontier.profiling.commands.running import Job, open_job, write_measurements
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.grid import SweepGrid, default_grid
+from specfrontier.profiling.job import Job, open_job
+from specfrontier.profiling.parts import digest
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
+from specfrontier.profiling.results import (
+    predictions_of,
+    write_comparison,
+    write_measurements,
+    write_predictions,
+)
 from specfrontier.profiling.sweep import sweep
 from specfrontier.simulate import Comparison, compare
 
@@ -118,8 +123,6 @@ def _measure(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: fl
 
 def _finished(job: Job, configurations: Sequence[Configuration], problems: Sequence[TaskProblem]) -> list[TaskProblem]:
     """The problems that every configuration has."""
-    from specfrontier.profiling.parts import digest
-
     common = set.intersection(*(job.store.finished(c.key) for c in configurations))
     return [problem for problem in problems if digest(problem.identifier) in common]
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from specfrontier.profiling.positions import flat, positions
 from specfrontier.profiling.resampling import NOTHING, RatioEstimate, ratio, share
-from specfrontier.profiling.store import Tables
+from specfrontier.profiling.run_folder import Tables
 from specfrontier.schema import MEASUREMENTS
 
 SETTINGS = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size")

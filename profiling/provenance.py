@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from specfrontier.decoding import PairFile
+if TYPE_CHECKING:
+    from specfrontier.decoding import PairFile
 
 PACKAGES = ("specfrontier", "torch", "transformers", "tokenizers", "numpy", "scipy", "pandas", "pyarrow", "statsmodels")
 

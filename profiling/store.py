@@ -14,39 +14,29 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from specfrontier.errors import InputError
 from specfrontier.profiling import parts
 from specfrontier.profiling.claims import Claims
-from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.folders import writable_folder
-from specfrontier.profiling.parquet import (
-    metadata,
-    read_frame,
-    rows_to_arrow,
-    to_frame,
-    write_arrow,
-    write_text,
+from specfrontier.profiling.parquet import metadata, to_frame, write_arrow, write_text
+from specfrontier.profiling.run_folder import (
+    Tables,
+    arrow_tables,
+    check_version,
+    export,
+    read_configuration,
+    read_run,
+    read_sessions,
 )
 from specfrontier.schema import SCHEMA_VERSION
 
-Status = str
-RUN_TABLES = ("configurations", "problems", "rounds")
+if TYPE_CHECKING:
+    from specfrontier.profiling.configuration import Configuration
 
-
-@dataclass(frozen=True)
-class Tables:
-    """The three tables of a run."""
-
-    configurations: pd.DataFrame
-    problems: pd.DataFrame
-    rounds: pd.DataFrame
+__all__ = ["Store", "Tables", "export", "read_run"]
 
 
 class Store:
@@ -61,7 +51,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = writable_folder(folder)
-        _check_version(folder)
+        check_version(folder)
         for name in ("configurations", "parts", "sessions", "claims"):
             (folder / name).mkdir(exist_ok=True)
         self.claims = Claims(folder / "claims")
@@ -86,7 +76,7 @@ class Store:
 
     def sessions(self) -> list[dict[str, Any]]:
         """Provenance of every process that worked on the run."""
-        return _sessions(self.folder)
+        return read_sessions(self.folder)
 
     def declare(self, configurations: Sequence[Configuration]) -> None:
         """Add configurations to the run; those that it has keep their status."""
@@ -94,27 +84,27 @@ class Store:
             if not self._path(configuration.key).exists():
                 self._write(configuration.key, {**configuration.row(), "status": "running", "error": None})
 
-    def status(self, key: str) -> Status:
+    def status(self, key: str) -> str:
         """`running`, `done` or `failed`."""
-        return _read_configuration(self._path(key))["status"]
+        return read_configuration(self._path(key))["status"]
 
     def error(self, key: str) -> str | None:
         """Why a configuration failed; None if it did not."""
-        return _read_configuration(self._path(key)).get("error")
+        return read_configuration(self._path(key)).get("error")
 
     def mark_failed(self, key: str, error: str) -> None:
         """Record why a configuration cannot be measured; a sweep then skips it."""
-        row = _read_configuration(self._path(key))
+        row = read_configuration(self._path(key))
         self._write(key, {**row, "status": "failed", "error": error})
 
     def mark_running(self, key: str) -> None:
         """Let a sweep try a configuration again."""
-        row = _read_configuration(self._path(key))
+        row = read_configuration(self._path(key))
         self._write(key, {**row, "status": "running", "error": None})
 
     def mark_done(self, key: str) -> None:
         """Record that every problem asked for is finished."""
-        row = _read_configuration(self._path(key))
+        row = read_configuration(self._path(key))
         if row["status"] != "failed":
             self._write(key, {**row, "status": "done"})
 
@@ -135,13 +125,13 @@ class Store:
         for folder in sorted((self.folder / "parts").iterdir()):
             parts.merge_parts(folder)
         provenance = {"sessions": self.sessions()}
-        for name, data in _arrow_tables(self.folder).items():
+        for name, data in arrow_tables(self.folder).items():
             data = data.replace_schema_metadata(metadata(name, provenance))
             write_arrow(data, self.folder / f"{name}.parquet")
 
     def tables(self) -> Tables:
         """Everything finished so far."""
-        return Tables(**{name: to_frame(data, name) for name, data in _arrow_tables(self.folder).items()})
+        return Tables(**{name: to_frame(data, name) for name, data in arrow_tables(self.folder).items()})
 
     def _parts(self, key: str) -> Path:
         return self.folder / "parts" / key
@@ -151,79 +141,3 @@ class Store:
 
     def _write(self, key: str, row: Mapping[str, Any]) -> None:
         write_text(self._path(key), json.dumps(dict(row), indent=2) + "\n")
-
-
-def read_run(folder: Path) -> Tables:
-    """The tables of a run, finished or still running, without writing anything.
-
-    Raises:
-        InputError: if there is no run at `folder`, or a file of it is corrupt or newer than this release.
-    """
-    if not folder.is_dir():
-        raise InputError(f"no run at {folder}; make one with `specfrontier measure`")
-    _check_version(folder)
-    if (folder / "parts").is_dir():
-        return Tables(**{name: to_frame(data, name) for name, data in _arrow_tables(folder).items()})
-    return Tables(**{name: read_frame(folder / f"{name}.parquet", name) for name in RUN_TABLES})
-
-
-def read_configurations(folder: Path) -> list[Configuration]:
-    """The configurations of a run."""
-    names = {field.name for field in fields(Configuration)}
-    rows = (_read_configuration(path) for path in sorted((folder / "configurations").glob("*.json")))
-    return [Configuration(**{name: row[name] for name in names}) for row in rows]
-
-
-def export(folder: Path, out: Path) -> list[Path]:
-    """Write a run's tables as CSV into `out`; lists become JSON arrays. Returns the files."""
-    tables = read_run(folder)
-    out = writable_folder(out)
-    written = []
-    for name in RUN_TABLES:
-        frame: pd.DataFrame = getattr(tables, name)
-        for column in frame.columns:
-            if frame[column].map(lambda value: hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1).any():
-                frame[column] = frame[column].map(lambda v: None if v is None else json.dumps(v.tolist()))
-        path = out / f"{name}.csv"
-        frame.to_csv(path, index=False)
-        written.append(path)
-    return written
-
-
-def run_provenance(folder: Path) -> dict[str, Any]:
-    """Provenance of every process that worked on a run."""
-    return {"sessions": _sessions(folder)}
-
-
-def _arrow_tables(folder: Path) -> dict[str, pa.Table]:
-    rows = [_read_configuration(path) for path in sorted((folder / "configurations").glob("*.json"))]
-    problems, rounds = parts.split(parts.read_parts(folder / "parts" / row["config"]) for row in rows)
-    return {"configurations": rows_to_arrow("configurations", rows), "problems": problems, "rounds": rounds}
-
-
-def _read_configuration(path: Path) -> dict[str, Any]:
-    try:
-        row = json.loads(path.read_text(encoding="utf-8"))
-        row["config"], row["status"]
-        return row
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
-
-
-def _sessions(folder: Path) -> list[dict[str, Any]]:
-    found = []
-    for path in sorted((folder / "sessions").glob("*.json")):
-        try:
-            found.append(json.loads(path.read_text(encoding="utf-8")))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
-    return found
-
-
-def _check_version(folder: Path) -> None:
-    for session in _sessions(folder):
-        if session.get("schema_version", 0) > SCHEMA_VERSION:
-            raise InputError(
-                f"{folder} has schema version {session['schema_version']}, this release reads up to {SCHEMA_VERSION}; "
-                "upgrade specfrontier"
-            )

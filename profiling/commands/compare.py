@@ -28,6 +28,7 @@ def command(
 ) -> None:
     """Compare the predictions with the measurements in RUN, over the points that both have."""
     from specfrontier.profiling.parquet import read_frame
+    from specfrontier.profiling.results import write_comparison
     from specfrontier.simulate import compare
 
     measured = read_frame(_table(run, "measurements", "measure"), "measurements")
@@ -46,21 +47,6 @@ def _table(folder: Path, name: str, maker: str) -> Path:
     path = folder / f"{name}.parquet"
     if not path.is_file():
         raise InputError(f"no {name} in {folder}; make them with `specfrontier {maker} ... --out {folder}`")
-    return path
-
-
-def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: Path) -> Path:
-    """Write `comparison.json` with the provenance of both sides."""
-    from specfrontier.profiling.folders import writable_folder
-    from specfrontier.profiling.parquet import read_provenance, write_text
-
-    path = writable_folder(out) / "comparison.json"
-    stated: dict[str, Any] = {
-        "measurements": read_provenance(run / "measurements.parquet"),
-        "predictions": read_provenance(predictions / "predictions.parquet"),
-    }
-    content = {**json_module.loads(comparison.to_json()), "provenance": stated}
-    write_text(path, json_module.dumps(content, indent=2) + "\n")
     return path
 
 

@@ -83,8 +83,9 @@ def command(
     }
 
     from specfrontier.decoding import read_pair_file
-    from specfrontier.profiling.commands.running import open_job, write_measurements
     from specfrontier.profiling.grid import default_grid, read_overrides, with_overrides
+    from specfrontier.profiling.job import open_job
+    from specfrontier.profiling.results import write_measurements
     from specfrontier.profiling.sweep import sweep
 
     file = read_pair_file(pair)

@@ -49,9 +49,10 @@ def command(
     efforts = {"steps": integers(steps, "steps (K)"), "thresholds": thresholds(taus)}
 
     from specfrontier.decoding import read_pair_file
-    from specfrontier.profiling.commands.running import open_job, write_measurements
     from specfrontier.profiling.grid import default_grid, with_overrides
+    from specfrontier.profiling.job import open_job
     from specfrontier.profiling.profiler import ProfileSettings, profile_pair
+    from specfrontier.profiling.results import write_measurements
 
     file = read_pair_file(pair)
     task = task or file.tasks[0]

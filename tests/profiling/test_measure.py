@@ -9,7 +9,7 @@ import pytest
 from specfrontier.profiling.divergence import divergence, divergence_table
 from specfrontier.profiling.measure import measure
 from specfrontier.profiling.resampling import ratio, share, spread
-from specfrontier.profiling.store import Tables
+from specfrontier.profiling.run_folder import Tables
 from specfrontier.schema import CONFIGURATIONS, MEASUREMENTS
 
 

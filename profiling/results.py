@@ -1,0 +1,88 @@
+"""Predictions and comparisons of a run, computed from its folder and written beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from specfrontier.errors import InputError
+from specfrontier.profile import Profile
+from specfrontier.profiling.folders import writable_folder
+from specfrontier.profiling.measure import measure
+from specfrontier.profiling.parquet import read_provenance, write_frame, write_text
+from specfrontier.profiling.run_folder import read_run
+from specfrontier.profiling.store import Store
+from specfrontier.simulate import Comparison, Grid, predict
+
+PREDICTORS = ("replay", "closed-form")
+
+
+def write_measurements(store: Store) -> pd.DataFrame:
+    """Measure what the store holds, write `measurements.parquet` beside it, and return the table."""
+    table = measure(store.tables())
+    write_frame("measurements", table, store.folder / "measurements.parquet", {"sessions": store.sessions()})
+    return table
+
+
+def predictions_of(
+    run: Path,
+    profile: Profile,
+    *,
+    rules: tuple[str, ...],
+    steps: tuple[int, ...] | None = None,
+    thresholds: tuple[float, ...] | None = None,
+    block_sizes: tuple[int, ...] | None = None,
+    predictors: tuple[str, ...] | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Predict a grid from a profile and the lossless rounds that it was measured on.
+
+    Args:
+        run: folder of the profile's run.
+        profile: of the pair.
+        rules: specs of acceptance rules.
+        steps, thresholds: efforts; those of the profile if neither is given.
+        block_sizes: B; the profile's if None.
+        predictors: registered names; Equations 6 and 7, and the replay of the rounds, if None.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: if the run holds no lossless rounds of the pair, or a point cannot be predicted.
+    """
+    if steps is None and thresholds is None:
+        steps = tuple(e.steps for e in profile.efforts if e.threshold is None and e.steps is not None)
+        thresholds = tuple(e.threshold for e in profile.efforts if e.threshold is not None)
+    grid = Grid.product(
+        rules=rules, block_sizes=block_sizes or (profile.block_size,), steps=steps or (), thresholds=thresholds or ()
+    )
+    tables = read_run(run)
+    lossless = tables.configurations[
+        (tables.configurations["mode"] == "speculative")
+        & (tables.configurations["rule"] == "lossless")
+        & (tables.configurations["pair"] == profile.pair)
+    ]
+    rounds = tables.rounds[tables.rounds["config"].isin(lossless["config"])]
+    if rounds.empty:
+        raise InputError(f"{run} holds no lossless rounds of {profile.pair}; profile it again with --out {run}")
+    return predict(profile, rounds, grid, list(predictors or PREDICTORS), configurations=lossless, seed=seed)
+
+
+def write_predictions(table: pd.DataFrame, out: Path, profile: Profile) -> None:
+    """Write `predictions.parquet` into a folder."""
+    provenance: dict[str, Any] = {"profile": profile.provenance}
+    write_frame("predictions", table, writable_folder(out) / "predictions.parquet", provenance)
+
+
+def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: Path) -> Path:
+    """Write `comparison.json` with the provenance of both sides."""
+    path = writable_folder(out) / "comparison.json"
+    stated: dict[str, Any] = {
+        "measurements": read_provenance(run / "measurements.parquet"),
+        "predictions": read_provenance(predictions / "predictions.parquet"),
+    }
+    content = {**json.loads(comparison.to_json()), "provenance": stated}
+    write_text(path, json.dumps(content, indent=2) + "\n")
+    return path

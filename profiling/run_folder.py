@@ -1,0 +1,92 @@
+"""Reading a run folder (see `specfrontier.profiling.store` for its layout), finished or not, without torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from specfrontier.errors import InputError
+from specfrontier.profiling import parts
+from specfrontier.profiling.folders import writable_folder
+from specfrontier.profiling.parquet import read_frame, rows_to_arrow, to_frame
+from specfrontier.schema import SCHEMA_VERSION
+
+RUN_TABLES = ("configurations", "problems", "rounds")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The three tables of a run."""
+
+    configurations: pd.DataFrame
+    problems: pd.DataFrame
+    rounds: pd.DataFrame
+
+
+def read_run(folder: Path) -> Tables:
+    """The tables of a run, finished or still running, without writing anything.
+
+    Raises:
+        InputError: if there is no run at `folder`, or a file of it is corrupt or newer than this release.
+    """
+    if not folder.is_dir():
+        raise InputError(f"no run at {folder}; make one with `specfrontier measure`")
+    check_version(folder)
+    if (folder / "parts").is_dir():
+        return Tables(**{name: to_frame(data, name) for name, data in arrow_tables(folder).items()})
+    return Tables(**{name: read_frame(folder / f"{name}.parquet", name) for name in RUN_TABLES})
+
+
+def export(folder: Path, out: Path) -> list[Path]:
+    """Write a run's tables as CSV into `out`; lists become JSON arrays. Returns the files."""
+    tables = read_run(folder)
+    out = writable_folder(out)
+    written = []
+    for name in RUN_TABLES:
+        frame: pd.DataFrame = getattr(tables, name)
+        for column in frame.columns:
+            if frame[column].map(lambda value: hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1).any():
+                frame[column] = frame[column].map(lambda v: None if v is None else json.dumps(v.tolist()))
+        path = out / f"{name}.csv"
+        frame.to_csv(path, index=False)
+        written.append(path)
+    return written
+
+
+def arrow_tables(folder: Path) -> dict[str, pa.Table]:
+    rows = [read_configuration(path) for path in sorted((folder / "configurations").glob("*.json"))]
+    problems, rounds = parts.split(parts.read_parts(folder / "parts" / row["config"]) for row in rows)
+    return {"configurations": rows_to_arrow("configurations", rows), "problems": problems, "rounds": rounds}
+
+
+def read_configuration(path: Path) -> dict[str, Any]:
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+        row["config"], row["status"]
+        return row
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
+
+
+def read_sessions(folder: Path) -> list[dict[str, Any]]:
+    found = []
+    for path in sorted((folder / "sessions").glob("*.json")):
+        try:
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
+    return found
+
+
+def check_version(folder: Path) -> None:
+    for session in read_sessions(folder):
+        if session.get("schema_version", 0) > SCHEMA_VERSION:
+            raise InputError(
+                f"{folder} has schema version {session['schema_version']}, this release reads up to {SCHEMA_VERSION}; "
+                "upgrade specfrontier"
+            )
