@@ -8,6 +8,8 @@ import pandas as pd
 
 from specfrontier.paper_figures.efforts import effort_of
 
+_MODES = {"autoregressive": "verifier alone", "drafter": "drafter alone", "assisted": "assisted generation"}
+
 
 def number(value: object, digits: int = 3) -> str:
     """A number with some significant digits and no exponent; a dash where there is none."""
@@ -37,10 +39,8 @@ def percent(value: object, error: object = None) -> str:
 
 def setting(row: pd.Series) -> str:
     """The dials of a configuration on one line, such as `K=2, linear:0.4, B=32`."""
-    if row["mode"] == "autoregressive":
-        return "verifier alone"
     level = effort_of(row["steps"], row["threshold"])
-    parts = [level.plain if level else None, None if pd.isna(row["rule"]) else row["rule"]]
+    parts = [_MODES.get(row["mode"]), level.plain if level else None, None if pd.isna(row["rule"]) else row["rule"]]
     parts.append(None if pd.isna(row["block_size"]) else f"B={int(row['block_size'])}")
     return ", ".join(part for part in parts if part)
 

@@ -98,7 +98,8 @@ def rounds_of(configurations: pd.DataFrame, rng: np.random.Generator) -> tuple[p
                     "accepted": a, "emitted": e, "forwards": k,
                     "draft_s": (DRAFT_A + DRAFT_B * k) * (1 + abs(rng.normal(0, 0.04))),
                     "verify_s": VERIFY * (1 + abs(rng.normal(0, 0.05))), "accept_s": 1e-4,
-                    "tv": None, "p_y": None, "q_y": None, "acceptance": None, "deviation": None, "kl": None, "steps": None,
+                    "tv": None, "p_y": None, "q_y": None, "acceptance": None, "deviation": None, "kl": None,
+                    "steps": None,
                 })  # fmt: skip
             words = " ".join(f"word{j}" for j in range(sum(emitted) - 1))
             problems.append({
@@ -114,7 +115,8 @@ def profile_of(pair: str) -> Profile:
     efforts = tuple(
         EffortProfile(
             k, None, estimate(d), estimate(d * 1.1), estimate(1 - d), estimate(1 - d),
-            tuple(float(x) for x in np.linspace(d, min(1, d * 1.5), 8)), estimate(1 / d), float(k), estimate(DRAFT_A + DRAFT_B * k),
+            tuple(float(x) for x in np.linspace(d, min(1, d * 1.5), 8)), estimate(1 / d), float(k),
+            estimate(DRAFT_A + DRAFT_B * k),
         )
         for k, d in DISTANCES.items()
     )  # fmt: skip
