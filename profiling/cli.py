@@ -21,6 +21,8 @@ from specfrontier.profiling.commands import (
     pairs,
     predict,
     profile,
+    recommend,
+    report,
 )
 
 BAD_INPUT = 2
@@ -61,7 +63,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _module in (demo, pairs, generate, profile, measure, predict, compare, figures, export):
+for _module in (demo, pairs, generate, profile, measure, predict, compare, recommend, figures, report, export):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.command)
 
 

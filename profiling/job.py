@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specfrontier.decoding import Pair, PairFile, load_pair
+from specfrontier.decoding import Pair, load_pair
 from specfrontier.profiling.folders import writable_folder
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.store import Store
@@ -16,37 +16,46 @@ from specfrontier.profiling.tasks.registry import load_task
 
 @dataclass(frozen=True)
 class Job:
-    """A pair and a task, and where results go."""
+    """A pair, problems of a task, and where results go."""
 
     pair: Pair
     task: Task
+    problems: list[TaskProblem]
     store: Store
-
-    def problems(self, n: int | None, seed: int) -> list[TaskProblem]:
-        """Problems of the task."""
-        return self.task.problems(n, seed)
 
 
 def open_job(
     name: str,
-    file: PairFile,
     task: str,
     out: Path,
     *,
+    n: int | None = None,
     data: Path | None = None,
     allow_code_execution: bool = False,
     device: str | None = None,
     seed: int = 0,
     settings: dict[str, Any] | None = None,
 ) -> Job:
-    """Check the output folder and the task before the models are loaded, then note the session.
+    """Check task, problems and output folder, then load the models and note the session.
+
+    Args:
+        name: of the pair, or its file's path.
+        task: name of the task.
+        out: run folder.
+        n: number of problems; None is the task's usual number.
+        data, allow_code_execution: see `load_task`.
+        device: see `load_pair`.
+        seed: of the order of the problems.
+        settings: what the user asked for, for the provenance.
 
     Raises:
         InputError: if the folder cannot be written, or the task or the pair cannot be loaded.
     """
-    writable_folder(out)
     found = load_task(task, data, allow_code_execution)
+    problems = found.problems(n, seed)
+    writable_folder(out)
     pair = load_pair(name, device=device)
     store = Store(out)
-    store.begin_session(provenance(file, seed=seed, settings={"task": task, **(settings or {})}))
-    return Job(pair, found, store)
+    stated = {"task": task, "n": len(problems), **(settings or {})}
+    store.begin_session(provenance(pair.file, seed=seed, settings=stated))
+    return Job(pair, found, problems, store)

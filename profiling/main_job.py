@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from specfrontier.profiling.results import (
     write_measurements,
     write_predictions,
 )
-from specfrontier.profiling.sweep import sweep
+from specfrontier.profiling.sweep import SweepResult, sweep
 from specfrontier.simulate import Comparison, compare
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ Say = Callable[[str], None]
 
 PROFILE_SHARE, MEASURE_SHARE = 0.2, 0.7
 FEWEST_PROBLEMS, MOST_PROBLEMS = 4, 500
-PILOT = 2
 
 
 @dataclass(frozen=True)
@@ -61,14 +59,13 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     """
     file = read_pair_file(name)
     grid = replace(default_grid(file, file.tasks[0]), seeds=(seed,))
-    job = open_job(name, file, file.tasks[0], out, seed=seed, settings={"budget_s": budget_s})
+    job = open_job(name, file.tasks[0], out, n=MOST_PROBLEMS, seed=seed, settings={"budget_s": budget_s})
     say(f"{file.name}: {file.summary}")
-    problems = job.problems(MOST_PROBLEMS, seed)
-    profile = _profile(job, grid, problems, PROFILE_SHARE * budget_s, seed, say)
+    profile = _profile(job, grid, PROFILE_SHARE * budget_s, seed, say)
     predictions = predictions_of(out, profile, rules=grid.rules, seed=seed)
     write_predictions(predictions, out, profile)
     say(f"predicted {len(predictions)} points from the profile alone, before any of them is measured")
-    measurements = _measure(job, grid, problems, MEASURE_SHARE * budget_s, say)
+    measurements = _measure(job, grid, MEASURE_SHARE * budget_s, say)
     comparison = compare(measurements, predictions)
     write_comparison(comparison, out, out, out)
     say("drawing")
@@ -76,20 +73,7 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     return MainJob(out, profile, predictions, measurements, comparison, figures)
 
 
-def affordable(
-    job: Job, configurations: Sequence[Configuration], problems: Sequence[TaskProblem], seconds: float
-) -> int:
-    """How many problems `seconds` are enough for: a few are measured first, and count."""
-    sweep(job.pair, job.task, problems[:1], configurations, job.store)  # its time holds the warm-up
-    began = time.monotonic()
-    done = sweep(job.pair, job.task, problems[1:PILOT], configurations, job.store)
-    if not done.measured:  # a resumed job: that many are there already
-        return len(problems)
-    each = (time.monotonic() - began) / (PILOT - 1)
-    return max(FEWEST_PROBLEMS, min(len(problems), PILOT + int(seconds / each)))
-
-
-def _profile(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: float, seed: int, say: Say) -> Profile:
+def _profile(job: Job, grid: SweepGrid, seconds: float, seed: int, say: Say) -> Profile:
     settings = ProfileSettings(
         steps=grid.steps,
         thresholds=grid.thresholds,
@@ -98,33 +82,40 @@ def _profile(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: fl
         seed=seed,
     )
     configurations = settings.configurations(job.pair.name, job.task.name)
-    began = time.monotonic()
-    n = affordable(job, configurations, problems, seconds)
-    left = max(1.0, seconds - (time.monotonic() - began))
-    say(f"profiling: lossless decoding at {len(configurations) - 1} efforts, {n} problems (about {left:.0f} s)")
-    sweep(job.pair, job.task, problems[:n], configurations, job.store, time_limit_s=left)
-    finished = _finished(job, configurations, problems[:n])
+    say(f"profiling: lossless decoding at {len(configurations) - 1} efforts, for about {seconds:.0f} s")
+    _sweep(job, configurations, seconds)
+    finished = _finished(job, configurations)
+    say(f"profiled on {len(finished)} problems; timing the verifier by block size and context")
     profile = profile_pair(job.pair, job.task, finished, settings, job.store)
     profile.save(job.store.folder / "profile.json")
     return profile
 
 
-def _measure(job: Job, grid: SweepGrid, problems: list[TaskProblem], seconds: float, say: Say) -> pd.DataFrame:
+def _measure(job: Job, grid: SweepGrid, seconds: float, say: Say) -> pd.DataFrame:
     configurations = grid.configurations(job.pair.name, job.task.name)
-    began = time.monotonic()
-    n = affordable(job, configurations, problems, seconds)
-    left = max(1.0, seconds - (time.monotonic() - began))
-    say(f"measuring: {len(configurations)} configurations end to end, {n} problems (about {left:.0f} s)")
-    done = sweep(job.pair, job.task, problems[:n], configurations, job.store, time_limit_s=left)
+    say(f"measuring: {len(configurations)} configurations end to end, for about {seconds:.0f} s")
+    done = _sweep(job, configurations, seconds)
     for label, error in done.failed.items():
         say(f"failed: {label}: {error}")
     return write_measurements(job.store)
 
 
-def _finished(job: Job, configurations: Sequence[Configuration], problems: Sequence[TaskProblem]) -> list[TaskProblem]:
+def _sweep(job: Job, configurations: Sequence[Configuration], seconds: float) -> SweepResult:
+    return sweep(
+        job.pair,
+        job.task,
+        job.problems,
+        configurations,
+        job.store,
+        time_limit_s=seconds,
+        at_least=FEWEST_PROBLEMS,
+    )
+
+
+def _finished(job: Job, configurations: Sequence[Configuration]) -> list[TaskProblem]:
     """The problems that every configuration has."""
     common = set.intersection(*(job.store.finished(c.key) for c in configurations))
-    return [problem for problem in problems if digest(problem.identifier) in common]
+    return [problem for problem in job.problems if digest(problem.identifier) in common]
 
 
 def _draw(job: Job, profile: Profile, predictions: pd.DataFrame, measurements: pd.DataFrame, out: Path) -> list[Path]:

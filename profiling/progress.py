@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
@@ -52,9 +53,16 @@ class RemainingTime:
 
 
 class SweepProgress:
-    """A bar on standard error while standard error is a terminal."""
+    """A bar on standard error while standard error is a terminal.
 
-    def __init__(self, pending: Iterable[str], console: Console | None = None) -> None:
+    Args:
+        pending: keys of the configurations to run, one a problem.
+        console: to draw on; standard error if None.
+        end: reading of the monotonic clock at which the sweep stops whatever is left.
+    """
+
+    def __init__(self, pending: Iterable[str], console: Console | None = None, end: float | None = None) -> None:
+        self.end = end
         self.remaining = RemainingTime(pending)
         console = console or Console(stderr=True)
         self.bar = Progress(
@@ -89,6 +97,8 @@ class SweepProgress:
 
     def _show(self, label: str) -> None:
         seconds = self.remaining.seconds()
+        if seconds is not None and self.end is not None:
+            seconds = min(seconds, max(0.0, self.end - time.monotonic()))
         left = "" if seconds is None else f"{timedelta(seconds=round(seconds))} left"
         total = self.bar.tasks[0].total or 0
         self.bar.update(self.task, completed=total - self.remaining.left, description=label or "measuring", left=left)

@@ -12,10 +12,12 @@ from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling.folders import writable_folder
 from specfrontier.profiling.measure import measure
-from specfrontier.profiling.parquet import read_provenance, write_frame, write_text
+from specfrontier.profiling.parquet import read_frame, read_provenance, write_frame, write_text
 from specfrontier.profiling.run_folder import read_run
 from specfrontier.profiling.store import Store
+from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import Comparison, Grid, predict
+from specfrontier.simulate.quality import fit_quality
 
 PREDICTORS = ("replay", "closed-form")
 
@@ -86,3 +88,23 @@ def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: 
     content = {**json.loads(comparison.to_json()), "provenance": stated}
     write_text(path, json.dumps(content, indent=2) + "\n")
     return path
+
+
+def with_accuracy(predictions: pd.DataFrame, run: Path) -> pd.DataFrame:
+    """Predictions with accuracy, from a quality model fitted on a few of the run's measurements."""
+    path = run / "measurements.parquet"
+    if not path.is_file():
+        raise InputError(f"no measurements in {run} to fit accuracy on; measure a few, or ask for --min-agreement")
+    return fit_quality(predictions, read_frame(path, "measurements")).add_accuracy(predictions)
+
+
+def as_predictions(run: Path) -> tuple[pd.DataFrame, int]:
+    """The run's speculative measurements in the columns of predictions, and how many problems they rest on."""
+    path = run / "measurements.parquet"
+    if not path.is_file():
+        raise InputError(f"no measurements in {run}; make them with `specfrontier measure`")
+    measured = read_frame(path, "measurements")
+    table = measured[measured["mode"] == "speculative"].assign(predictor="measured")
+    if table.empty:
+        raise InputError(f"{run} holds no speculative measurements; measure some")
+    return table[[column.name for column in PREDICTIONS]].reset_index(drop=True), int(table["n"].min())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -60,6 +59,7 @@ def sweep(
     trace: bool = True,
     retry_failed: bool = False,
     time_limit_s: float | None = None,
+    at_least: int = 0,
     on_problem: Callable[[Configuration, ProblemRecord], None] | None = None,
 ) -> SweepResult:
     """Measure every configuration on every problem that the store does not have yet.
@@ -72,14 +72,15 @@ def sweep(
         trace: record the laws of every position, outside the clock.
         retry_failed: try configurations again that failed in an earlier call.
         time_limit_s: begin no problem after this long; the same problems are then complete in all
-            configurations, but for those of the last one.
+            configurations.
+        at_least: problems to measure whatever the time limit says.
         on_problem: called with each result.
     """
     run = _Run(pair_for_task(pair, task.name), task, store, trace, on_problem)
     try:
         _declare(store, configurations, retry_failed)
         pending, reused = _pending(store, configurations, problems)
-        stopped = run.work(pending, time_limit_s)
+        stopped = run.work(pending, time_limit_s, at_least)
         _mark_done(store, configurations, problems)
         store.finish()
     except OSError as error:
@@ -133,20 +134,17 @@ class _Run:
         self.warm: set[str] = set()
         self.skip: set[str] = set()
 
-    def work(self, groups: list[list[Unit]], time_limit_s: float | None) -> bool:
-        """Measure unit by unit; returns whether the time limit ended it."""
-        began = time.monotonic()
-
-        def late() -> bool:
-            return time.monotonic() - began > (math.inf if time_limit_s is None else time_limit_s)
-
+    def work(self, groups: list[list[Unit]], time_limit_s: float | None, at_least: int) -> bool:
+        """Measure problem by problem; returns whether the time limit ended it."""
+        end = None if time_limit_s is None else time.monotonic() + time_limit_s
         busy: list[Unit] = []
-        with SweepProgress(configuration.key for group in groups for _, configuration in group) as progress:
-            for group in groups:
-                if late():
+        units = [configuration.key for group in groups for _, configuration in group]
+        with SweepProgress(units, end=end) as progress:
+            for number, group in enumerate(groups):
+                if number >= at_least and _late(end):
                     return True
                 busy += self._measure_all(group, progress)
-            while busy and not late():  # until whoever has them is done with them, or dies
+            while busy and not _late(end):  # until whoever has them is done with them, or dies
                 time.sleep(WAIT_S)
                 busy = self._measure_all(busy, progress)
         return bool(busy)
@@ -227,6 +225,10 @@ class _Run:
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def _late(end: float | None) -> bool:
+    return end is not None and time.monotonic() > end
 
 
 def describe(error: BaseException) -> str:

@@ -33,6 +33,7 @@ from specfrontier.profiling.commands.output import (
     effort,
     number,
     percent,
+    plain,
     print_json,
     print_table,
     records,
@@ -97,17 +98,16 @@ def command(
     configurations = grid.configurations(file.name, task)
     job = open_job(
         pair,
-        file,
         task,
         out,
+        n=n,
         data=data,
         allow_code_execution=allow_code_execution,
         device=device,
         seed=grid.seeds[0],
-        settings={"grid": grid_json(grid), "n": n},
+        settings={"grid": plain(grid)},
     )
-    problems = job.problems(n, grid.seeds[0])
-    done = sweep(job.pair, job.task, problems, configurations, job.store, trace=trace, retry_failed=retry_failed)
+    done = sweep(job.pair, job.task, job.problems, configurations, job.store, trace=trace, retry_failed=retry_failed)
     table = write_measurements(job.store)
     if json:
         print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
@@ -115,13 +115,6 @@ def command(
     show(table)
     for label, error in done.failed.items():
         console().print(f"failed: {label}: {error}", markup=False)
-
-
-def grid_json(grid: Any) -> dict[str, Any]:
-    """A grid as provenance holds it."""
-    from specfrontier.profiling.commands.output import plain
-
-    return plain(grid)
 
 
 def show(table: pd.DataFrame) -> None:

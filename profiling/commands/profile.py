@@ -66,10 +66,8 @@ def command(
         seed=seed,
     )
     settings.configurations(file.name, task)  # a setting out of range is said before the models are loaded
-    job = open_job(
-        pair, file, task, out, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed
-    )
-    profile = profile_pair(job.pair, job.task, job.problems(n, seed), settings, job.store)
+    job = open_job(pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed)
+    profile = profile_pair(job.pair, job.task, job.problems, settings, job.store)
     profile.save(out / "profile.json")
     write_measurements(job.store)
     if json:

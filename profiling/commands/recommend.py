@@ -1,0 +1,131 @@
+"""`specfrontier recommend`: which (K, rule, B) to deploy."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from specfrontier.errors import InputError
+from specfrontier.profiling.commands.options import (
+    BlockSizesOption,
+    JsonOption,
+    LeniencyOption,
+    RulesOption,
+    RunArgument,
+    StepsOption,
+    ThresholdsOption,
+    integers,
+    rules,
+    thresholds,
+)
+from specfrontier.profiling.commands.output import console, effort, number, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from specfrontier.simulate.recommendation import Choice, Goal, Recommendation
+
+GRID = tuple("lossless" if i == 0 else f"linear:{i / 10:g}" for i in range(11))
+
+
+def command(
+    run: RunArgument,
+    min_accuracy: Annotated[float | None, typer.Option("--min-accuracy", help="Floor of accuracy, in [0, 1].")] = None,
+    min_agreement: Annotated[
+        float | None, typer.Option("--min-agreement", help="Floor of verifier agreement, in [0, 1].")
+    ] = None,
+    max_latency: Annotated[
+        float | None, typer.Option("--max-latency", help="Ceiling of seconds a problem; asks for the best quality.")
+    ] = None,
+    speed: Annotated[str, typer.Option("--speed", help="What fast means: throughput or latency.")] = "throughput",
+    quality: Annotated[
+        str, typer.Option("--quality", help="Under a latency ceiling: accuracy or agreement.")
+    ] = "agreement",
+    measured: Annotated[bool, typer.Option("--measured", help="Choose among what was measured in RUN.")] = False,
+    predictor: Annotated[str, typer.Option("--predictor", help="Whose predictions to choose among.")] = "replay",
+    steps: StepsOption = None,
+    taus: ThresholdsOption = None,
+    specs: RulesOption = None,
+    lam: LeniencyOption = None,
+    block_sizes: BlockSizesOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Recommend a configuration: the fastest above a quality floor, or the best under a latency ceiling.
+
+    Accuracy of predicted configurations is fitted on the measurements in RUN, if there are any.
+    """
+    wanted = (integers(steps, "steps (K)"), thresholds(taus), integers(block_sizes, "block_size (B)"))
+    chosen = rules(specs, lam) or GRID
+    goal = _goal(min_accuracy, min_agreement, max_latency, speed, quality)
+
+    from specfrontier.profile import Profile
+    from specfrontier.profiling.results import as_predictions, predictions_of, with_accuracy
+    from specfrontier.simulate.recommendation import recommend
+
+    if measured:
+        table, problems = as_predictions(run)
+    else:
+        profile = Profile.load(run / "profile.json")
+        table = predictions_of(
+            run,
+            profile,
+            rules=chosen,
+            steps=wanted[0],
+            thresholds=wanted[1],
+            block_sizes=wanted[2],
+            predictors=(predictor,),
+        )
+        if "accuracy" in (goal.objective, goal.constraint):
+            table = with_accuracy(table, run)
+        problems = profile.efforts[0].d_visited.n
+    found = recommend(table, goal, problems=problems)
+    if json:
+        print_json({**json_module.loads(found.to_json()), "contenders": _contenders(table, found)})
+    else:
+        show(found)
+
+
+def _goal(accuracy: float | None, agreement: float | None, latency: float | None, speed: str, quality: str) -> Goal:
+    from specfrontier.simulate.recommendation import Goal
+
+    if sum(value is not None for value in (accuracy, agreement, latency)) != 1:
+        raise InputError("give one of --min-accuracy, --min-agreement and --max-latency")
+    if speed not in ("throughput", "latency"):
+        raise InputError(f"speed is {speed!r}; choose throughput or latency")
+    if quality not in ("accuracy", "agreement"):
+        raise InputError(f"quality is {quality!r}; choose accuracy or agreement")
+    if latency is not None:
+        return Goal(quality=quality, latency=latency)  # type: ignore[arg-type]
+    if accuracy is not None:
+        return Goal(quality="accuracy", floor=accuracy, speed=speed)  # type: ignore[arg-type]
+    return Goal(quality="agreement", floor=agreement, speed=speed)  # type: ignore[arg-type]
+
+
+def _contenders(table: pd.DataFrame, found: Recommendation) -> list[str]:
+    rows = table.loc[list(found.contenders)].to_dict("records")
+    return [f"{effort(r['steps'], r['threshold'])} {r['rule']} B={r['block_size']}" for r in rows]
+
+
+def show(found: Recommendation) -> None:
+    """Print a recommendation for people."""
+    out = console()
+    out.print(f"deploy    {_words(found.choice)}", markup=False)
+    if found.runner_up is not None:
+        out.print(f"next best {_words(found.runner_up)}", markup=False)
+    if found.close:
+        more = found.problems_to_settle
+        out.print("the two are too close to call" + (f"; about {more} more problems would settle it" if more else ""))
+    if not found.certain:
+        out.print(f"the bound on {found.goal.constraint} is met by the estimate, not by its whole interval")
+
+
+def _words(choice: Choice) -> str:
+    figures = ", ".join(
+        f"{name} {number(value)} [{number(low)}, {number(high)}]"
+        for name in ("throughput", "latency", "agreement", "accuracy")
+        for value, low, high in [getattr(choice, name)]
+        if value == value
+    )
+    return f"{effort(choice.steps, choice.threshold)} {choice.rule} B={choice.block_size}: {figures}"

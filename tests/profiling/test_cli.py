@@ -1,0 +1,175 @@
+"""Bad input gets one clear line and exit code 2; what comes out is what machines can read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from specfrontier.profiling.cli import app
+
+runner = CliRunner()
+
+
+def run(*arguments: object) -> Result:
+    return runner.invoke(app, [str(argument) for argument in arguments])
+
+
+def assert_one_line(result: Result, words: str) -> None:
+    assert result.exit_code == 2, result.output
+    lines = [line for line in result.stderr.splitlines() if line.startswith("specfrontier: ")]
+    assert len(lines) == 1, result.stderr
+    assert words in lines[0]
+    assert "Traceback" not in result.stderr
+    assert not result.stdout.strip()
+
+
+@pytest.fixture
+def pair(toy_folder: Path) -> Path:
+    return toy_folder / "toy-masked.toml"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--steps", "0"], "steps (K) is 0; give an integer >= 1"),
+        (["--block-size", "0"], "block_size (B) is 0; give an integer >= 1"),
+        (["--lam", "1.5"], "lambda is 1.5; give a number in [0, 1]"),
+        (["--lam", "-0.1"], "lambda is -0.1; give a number in [0, 1]"),
+        (["--threshold", "2"], "threshold (tau) is 2.0; give a number in (0, 1]"),
+        (["--max-new-tokens", "0"], "max_new_tokens is 0; give an integer >= 1"),
+        (["--verification", "wrong"], "verification is 'wrong'; choose paper or exact"),
+        (["--rule", "nonsense"], "unknown acceptance rule 'nonsense'"),
+        (["--rule", "lossless", "--lam", "0.5"], "both --rule and --lam"),
+    ],
+)
+def test_a_dial_out_of_range_is_named(pair: Path, options: list[str], words: str) -> None:
+    assert_one_line(run("generate", pair, "w1 w2", *options), words)
+
+
+@pytest.mark.parametrize("prompt", ["", "   "])
+def test_an_empty_prompt_is_refused(pair: Path, prompt: str) -> None:
+    assert_one_line(run("generate", pair, prompt), "the prompt is empty")
+
+
+def test_an_unknown_pair_is_answered_with_the_known_ones() -> None:
+    assert_one_line(run("generate", "nobody", "hello"), "unknown pair 'nobody'; choose one of arith-ar")
+    assert_one_line(run("measure", "nobody.toml", "--out", "x"), "no pair file at nobody.toml")
+
+
+def test_differing_vocabularies_are_an_error(toy_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(toy_folder / "drafter", tmp_path / "drafter")
+    tokenizer = tmp_path / "drafter" / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text().replace('"w7"', '"x7"'))
+    text = (toy_folder / "toy-masked.toml").read_text()
+    file = tmp_path / "differing.toml"
+    file.write_text(text.replace(str(toy_folder / "drafter"), str(tmp_path / "drafter")))
+    assert_one_line(run("generate", file, "w1"), "tokenizers differ")
+
+
+@pytest.mark.parametrize("model", ["verifier", "drafter"])
+def test_truncated_weights_are_an_error(toy_folder: Path, tmp_path: Path, model: str) -> None:
+    shutil.copytree(toy_folder / model, tmp_path / model)
+    weights = tmp_path / model / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    file = tmp_path / "truncated.toml"
+    text = (toy_folder / "toy-masked.toml").read_text()
+    file.write_text(text.replace(str(toy_folder / model), str(tmp_path / model)))
+    assert_one_line(run("generate", file, "w1"), str(tmp_path / model))
+
+
+@pytest.mark.parametrize("command", ["measure", "profile"])
+def test_an_output_folder_that_cannot_be_written_is_said_before_anything_is_loaded(command: str) -> None:
+    assert_one_line(run(command, "arith-masked", "--out", "/proc/nowhere"), "cannot write to /proc/nowhere")
+
+
+def test_an_output_folder_that_is_a_file_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("precious")
+    assert_one_line(run("measure", "arith-masked", "--out", file), "is a file; give a folder")
+    assert file.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "one"], "steps (K) is 'one'; give an integer"),
+        (["--lam", "0,2"], "lambda is 2; give a number in [0, 1]"),
+        (["--modes", "magic"], "mode is 'magic'; choose among"),
+        (["--task", "nothing"], "unknown task 'nothing'"),
+        (["--n", "0"], "n is 0; give an integer >= 1"),
+        (["--grid", "missing.toml"], "no grid file at missing.toml"),
+    ],
+)
+def test_a_bad_grid_is_named(tmp_path: Path, arguments: list[str], words: str) -> None:
+    assert_one_line(run("measure", "arith-masked", "--out", tmp_path / "run", *arguments), words)
+
+
+def test_a_grid_file_with_an_unknown_key_or_a_wrong_value_is_refused(tmp_path: Path) -> None:
+    grid = tmp_path / "grid.toml"
+    for text, words in (("step = [1]", "unknown key 'step'"), ('steps = ["a"]', "give a list of integers")):
+        grid.write_text(text)
+        assert_one_line(run("measure", "arith-masked", "--out", tmp_path / "run", "--grid", grid), words)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["predict"], "no profile at"),
+        (["compare"], "no measurements in"),
+        (["export", "--out", "x"], "no run at"),
+    ],
+)
+def test_a_folder_without_results_says_how_to_make_them(tmp_path: Path, command: list[str], words: str) -> None:
+    assert_one_line(run(command[0], tmp_path / "nowhere", *command[1:]), words)
+
+
+def test_pairs_are_listed_as_json() -> None:
+    result = run("pairs", "--json")
+    names = [pair["name"] for pair in json.loads(result.stdout)["pairs"]]
+    assert {"arith-masked", "arith-uniform", "arith-ar"} <= set(names)
+
+
+def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
+    """The embedded pair, two problems: measure, then profile, predict, compare and export in one folder."""
+    out = tmp_path / "run"
+    grid = ("--steps", "1,2", "--lam", "0,1", "--n", "2", "--max-new-tokens", "6", "--modes", "speculative")
+    measured = run("measure", "arith-masked", *grid, "--out", out, "--json")
+    assert measured.exit_code == 0, measured.output
+    report = json.loads(measured.stdout)
+    assert (report["measured"], report["reused"], report["failed"]) == (8, 0, {})
+    assert {row["rule"] for row in report["rows"]} == {"lossless", "linear:1.0"}
+    again = json.loads(run("measure", "arith-masked", *grid, "--out", out, "--json").stdout)
+    assert (again["measured"], again["reused"]) == (0, 8)
+
+    short = ("--steps", "1,2", "--n", "2", "--max-new-tokens", "6")
+    profiled = run("profile", "arith-masked", *short, "--out", out, "--json")
+    assert profiled.exit_code == 0, profiled.output
+    assert [effort["steps"] for effort in json.loads(profiled.stdout)["efforts"]] == [1, 2]
+
+    predicted = run("predict", out, "--lam", "0,1", "--out", out, "--json")
+    assert predicted.exit_code == 0, predicted.output
+    assert {row["predictor"] for row in json.loads(predicted.stdout)["rows"]} == {"replay", "closed-form"}
+
+    compared = run("compare", out, "--out", out, "--json")
+    assert compared.exit_code == 0, compared.output
+    assert json.loads(compared.stdout)["table"]
+    assert (out / "comparison.json").is_file()
+
+    exported = run("export", out, "--out", tmp_path / "csv", "--json")
+    assert len(json.loads(exported.stdout)["files"]) == 3
+
+
+def test_help_needs_no_heavy_package() -> None:
+    code = (
+        "import sys\nfrom specfrontier.profiling.cli import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'transformers', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
