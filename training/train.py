@@ -50,7 +50,7 @@ STAGES = {
     "verifier": Stage(steps=200, lr=2e-3),
     "masked": Stage(steps=1800, lr=3e-3),
     "uniform": Stage(steps=700, lr=2e-3),
-    "refined": Stage(steps=1000, lr=2e-3),
+    "refined": Stage(steps=700, lr=2e-3),
 }
 DATA_SEEDS = {"ar": 0, "verifier": 0, "masked": 0, "uniform": 0, "refined": 1}
 STARTS_FROM = {"verifier": "ar", "masked": "ar", "uniform": "masked", "refined": "masked"}
