@@ -58,8 +58,9 @@ class CausalSession:
         )
         self.length += len(tokens)
         if layers:
-            self.features = torch.cat([out.hidden_states[i + 1][0] for i in layers], dim=-1)
-        return out.logits[0]
+            states = [out.hidden_states[i + 1][0].to(self.model.device) for i in layers]
+            self.features = torch.cat(states, dim=-1)
+        return out.logits[0].to(self.model.device)
 
     def rollback(self, count: int) -> None:
         """Forget the last `count` tokens fed (>= 0). Must follow every forward, with 0 if all are kept."""

@@ -3,19 +3,82 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from specfrontier.errors import InputError
 
 EMBEDDED = "embedded:"
 WANTED_FILES = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model", "adapter/*"]
+
+
+NONE = "none"
+ARCHITECTURES = resources.files("specfrontier.decoding") / "architectures"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model before it is loaded.
+
+    Attributes:
+        name: as the pair file gives it; `none` for a drafter that has no model.
+        config: the table of its `config.json`.
+        folder: where its safetensors and its tokenizer are; None for random weights of this shape.
+    """
+
+    name: str
+    config: dict[str, Any]
+    folder: Path | None
+
+    @property
+    def random(self) -> bool:
+        """Whether weights are to be random numbers."""
+        return self.folder is None
+
+    @property
+    def text_config(self) -> dict[str, Any]:
+        """The part of the configuration that describes the language model."""
+        return self.config.get("text_config") or self.config
+
+    def expect(self, *architectures: str) -> None:
+        """Raise InputError unless the checkpoint is of one of these architectures."""
+        found = self.config.get("architectures") or ["none"]
+        if found[0] not in architectures:
+            raise InputError(
+                f"{self.name} has the architecture {found[0]}, this drafter family loads {' or '.join(architectures)}; "
+                "change the pair file's family or checkpoint"
+            )
+
+
+def open_checkpoint(name: str, revision: str | None = None, *, random: bool = False) -> Checkpoint:
+    """Find a checkpoint; with `random`, only its shape, which needs no download.
+
+    Raises:
+        InputError: if it is missing, gated, or cannot be reached; with `random`, if its shape is not known here.
+    """
+    if name == NONE:
+        return Checkpoint(name, {}, None)
+    if random:
+        return Checkpoint(name, known_config(name), None)
+    folder = checkpoint_folder(name, revision)
+    return Checkpoint(name, read_config(folder), folder)
+
+
+def known_config(name: str) -> dict[str, Any]:
+    """The configuration of a checkpoint without downloading it: from its folder, or shipped with the project."""
+    if name.startswith(EMBEDDED) or Path(name).is_dir():
+        return read_config(checkpoint_folder(name))
+    shipped = ARCHITECTURES / f"{name.replace('/', '--')}.json"
+    if not shipped.is_file():
+        known = sorted(Path(f.name).stem.replace("--", "/") for f in ARCHITECTURES.iterdir())
+        raise InputError(f"the shape of {name} is not known here; random weights need a folder or one of {known}")
+    return json.loads(shipped.read_text(encoding="utf-8"))
 
 
 def checkpoint_folder(checkpoint: str, revision: str | None = None) -> Path:
@@ -88,16 +151,3 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         except SafetensorError as error:
             raise InputError(f"{folder / name} is damaged or truncated ({error}); download it again") from error
     return weights
-
-
-def load_into(network: nn.Module, weights: dict[str, Tensor], source: Path, dtype: torch.dtype) -> nn.Module:
-    """Load `weights` into `network` one to one, in evaluation mode; a tied head may be absent from the file."""
-    network = network.to(dtype)
-    missing, unexpected = network.load_state_dict(weights, strict=False)
-    tied = {"lm_head.weight"} if getattr(network, "config", None) and network.config.tie_word_embeddings else set()
-    missing = [name for name in missing if name not in tied]
-    if missing or unexpected:
-        name = (missing or unexpected)[0]
-        word = "lacks" if missing else "holds unexpected"
-        raise InputError(f"{source} {word} tensor {name}; its architecture is not the one the pair file names")
-    return network.eval().requires_grad_(False)

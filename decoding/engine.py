@@ -10,7 +10,7 @@ from torch import Tensor
 
 from specfrontier.decoding.causal import CausalModel, CausalSession
 from specfrontier.decoding.clock import RoundClock
-from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort
+from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort, check_block_size
 from specfrontier.decoding.records import Generation, Round
 from specfrontier.decoding.sampling import Sampling, draw
 from specfrontier.decoding.schedule import Leniency
@@ -77,6 +77,7 @@ class Engine:
     def generate(self, prompt: Tensor, settings: Settings) -> Generation:
         """Algorithm 1 from `prompt` [T]."""
         self.drafter.check_effort(settings.effort)
+        check_block_size(self.drafter, settings.block_size)
         output = _Output(prompt, settings.max_new_tokens, self.end_ids)
         generator = self._generator(settings.seed)
         verifier, drafter = self.verifier.session(), self.drafter.session()
@@ -135,6 +136,7 @@ class Engine:
     def drafter_alone(self, prompt: Tensor, settings: Settings) -> Generation:
         """Diffusion alone: every block is kept whole, the verifier never runs."""
         self.drafter.check_effort(settings.effort)
+        check_block_size(self.drafter, settings.block_size)
         if self.drafter.feature_layers:
             raise InputError("this drafter reads the verifier's hidden states and cannot run alone")
         output = _Output(prompt, settings.max_new_tokens, self.end_ids)
@@ -145,7 +147,7 @@ class Engine:
             clock = RoundClock(prompt.device)
             clock.mark()
             size, context = min(settings.block_size, output.remaining), len(output.ids)
-            draft = drafter.draft(DraftRequest(output.ids, size, settings.effort, generator))
+            draft = drafter.draft(DraftRequest(output.ids, size, settings.effort, generator, alone=True))
             clock.mark()
             emitted = output.append(draft.tokens, None)
             clock.mark()

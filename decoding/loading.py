@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from specfrontier.decoding.causal import CausalModel
-from specfrontier.decoding.checkpoints import checkpoint_folder, read_config
+from specfrontier.decoding.checkpoints import Checkpoint, open_checkpoint
 from specfrontier.decoding.drafters.families import Build, build_drafter
 from specfrontier.decoding.engine import Engine
+from specfrontier.decoding.memory import check_memory
 from specfrontier.decoding.pair import Pair
-from specfrontier.decoding.pair_file import PairFile, read_pair_file
+from specfrontier.decoding.pair_file import ModelSpec, PairFile, read_pair_file
+from specfrontier.decoding.sampling import Sampling
+from specfrontier.decoding.vocabulary import check_vocabularies, load_tokenizer, stand_in_tokenizer
 from specfrontier.errors import InputError
+
+DeviceMap = str | dict[str, int | str]
+
+#: Configurations whose causal weights are those of another architecture: Uno's base is Qwen3 in SDAR's wrapping.
+SAME_AS = {"sdar": ("qwen3", "Qwen3ForCausalLM")}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a pair's models go.
+
+    Attributes:
+        verifier, drafter: devices.
+        dtype: of both models' weights.
+        device_map: spreads the verifier over several devices in place of `verifier` (transformers' device maps).
+    """
+
+    verifier: torch.device
+    drafter: torch.device
+    dtype: torch.dtype
+    device_map: DeviceMap | None = None
 
 
 def load_pair(
@@ -25,7 +47,9 @@ def load_pair(
     device: str | torch.device | None = None,
     drafter_device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
+    device_map: DeviceMap | None = None,
     options: dict[str, Any] | None = None,
+    random_weights: bool = False,
 ) -> Pair:
     """Load a pair by its shipped name or the path of its TOML file.
 
@@ -34,103 +58,118 @@ def load_pair(
         device: of the verifier; None is CUDA where there is one, else the CPU.
         drafter_device: of the drafter; None is the verifier's.
         dtype: of both models; None is bfloat16 on CUDA and float32 on a CPU.
-        options: keys of the file's [drafter] to change, such as `{"order": "prefix", "schedule": "doubling"}`.
+        device_map: `auto`, `balanced` or a map, for a verifier that needs several GPUs.
+        options: keys of the file's [drafter] to change, such as `{"order": "prefix", "schedule": "doubling"}`, or
+            `{"temperature": 0}` for greedy proposals.
+        random_weights: build both models at their true size from random numbers, without a download. Such a pair
+            measures costs (c_d, c_v); it has no tokenizer, and refuses text, accuracy and d_K.
 
     Raises:
-        InputError: if the pair is unknown or invalid, a checkpoint cannot be read, or the vocabularies differ.
+        InputError: if the pair is unknown or invalid, does not fit, a checkpoint cannot be read, or the
+            vocabularies differ.
     """
     pair_file = read_pair_file(name_or_path)
     if options:
-        drafter = replace(pair_file.drafter, options={**pair_file.drafter.options, **options})
-        pair_file = replace(pair_file, drafter=drafter)
-    verifier_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    dtype = dtype or (torch.bfloat16 if verifier_device.type == "cuda" else torch.float32)
-    return _assemble(pair_file, verifier_device, torch.device(drafter_device or verifier_device), dtype)
+        pair_file = replace(pair_file, drafter=with_options(pair_file.drafter, options))
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    dtype = dtype or (torch.bfloat16 if place.type == "cuda" else torch.float32)
+    placement = Placement(place, torch.device(drafter_device or place), dtype, device_map)
+    if device_map is None:
+        check_memory(pair_file, placement.verifier, placement.drafter, dtype)
+    elif random_weights:
+        raise InputError("random weights are built on one device; leave device_map out")
+    return _assemble(pair_file, placement, random_weights)
 
 
-def _assemble(pair_file: PairFile, device: torch.device, drafter_device: torch.device, dtype: torch.dtype) -> Pair:
-    verifier_folder = checkpoint_folder(pair_file.verifier.checkpoint, pair_file.verifier.revision)
-    drafter_folder = checkpoint_folder(pair_file.drafter.checkpoint, pair_file.drafter.revision)
-    tokenizer = load_tokenizer(verifier_folder)
-    check_vocabularies(tokenizer, verifier_folder, drafter_folder)
-    verifier = load_causal(verifier_folder, device, dtype)
-    vocab_size = min(_vocab_size(verifier_folder), _vocab_size(drafter_folder))
-    drafter = build_drafter(
-        pair_file.drafter.family,
-        Build(
-            folder=drafter_folder,
-            sampling=pair_file.drafter.sampling,
-            options=pair_file.drafter.options,
-            verifier=verifier,
-            tokenizer=tokenizer,
-            vocab_size=vocab_size,
-            device=drafter_device,
-            dtype=dtype,
-        ),
+def with_options(spec: ModelSpec, options: dict[str, Any]) -> ModelSpec:
+    """A model with some keys of its table changed; keys of the sampling go to its sampling."""
+    sampling = {f.name: options[f.name] for f in fields(Sampling) if f.name in options}
+    rest = {name: value for name, value in options.items() if name not in sampling}
+    return replace(spec, sampling=replace(spec.sampling, **sampling), options={**spec.options, **rest})
+
+
+def _assemble(pair_file: PairFile, placement: Placement, random: bool) -> Pair:
+    verifier_at = open_checkpoint(pair_file.verifier.checkpoint, pair_file.verifier.revision, random=random)
+    drafter_at = open_checkpoint(pair_file.drafter.checkpoint, pair_file.drafter.revision, random=random)
+    tokenizer = stand_in_tokenizer() if verifier_at.folder is None else load_tokenizer(verifier_at.folder)
+    check_vocabularies(verifier_at, drafter_at)
+    verifier = load_causal(verifier_at, placement)
+    sizes = [at.text_config["vocab_size"] for at in (verifier_at, drafter_at) if at.config]
+    build = Build(
+        checkpoint=drafter_at,
+        sampling=pair_file.drafter.sampling,
+        options=pair_file.drafter.options,
+        verifier=verifier,
+        tokenizer=tokenizer,
+        vocab_size=min(sizes),
+        device=placement.drafter,
+        dtype=placement.dtype,
     )
+    drafter = build_drafter(pair_file.drafter.family, build)
     if drafter.feature_layers:
         verifier = CausalModel(verifier.network, drafter.feature_layers)
-    engine = Engine(verifier, pair_file.verifier.sampling, drafter, vocab_size, end_ids(verifier, tokenizer))
-    return Pair(pair_file, engine, tokenizer)
+    # Random weights would end a text by chance, and a cost must not depend on it.
+    ends = frozenset() if random else end_ids(verifier, tokenizer)
+    engine = Engine(verifier, pair_file.verifier.sampling, drafter, build.vocab_size, ends)
+    if random:
+        pair_file = replace(pair_file, name=f"{pair_file.name} (random weights)")
+    contexts = (verifier_at.text_config.get("max_position_embeddings"), _drafter_context(drafter_at, drafter))
+    context = min((c for c in contexts if c is not None), default=None)
+    return Pair(pair_file, engine, tokenizer, context_length=context, random_weights=random)
 
 
-def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> CausalModel:
-    """A causal model of transformers from a checkpoint's folder; its own code is never run."""
-    try:
-        network = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, use_safetensors=True, trust_remote_code=False
+def _drafter_context(checkpoint: Checkpoint, drafter: Any) -> int | None:
+    """Positions a prefix may take; the last block must still fit behind it."""
+    length = checkpoint.text_config.get("max_position_embeddings")
+    return None if length is None else length - (drafter.max_block_size or 0)
+
+
+def load_causal(checkpoint: Checkpoint, placement: Placement, device: torch.device | None = None) -> CausalModel:
+    """A causal model of transformers; a checkpoint's own code is never run.
+
+    Args:
+        device: where it goes, if not to the placement's verifier device (then the device map does not apply).
+    """
+    named = (checkpoint.config.get("architectures") or ["none"])[0]
+    if not named.endswith(("ForCausalLM", "ForConditionalGeneration")):
+        raise InputError(
+            f"{checkpoint.name} has the architecture {named}, which is no causal language model; "
+            "change the pair file's family or checkpoint"
         )
+    try:
+        if checkpoint.folder is None:
+            network = _random_causal(checkpoint.config, placement.dtype, device or placement.verifier)
+        else:
+            network = _pretrained_causal(checkpoint, placement, device)
     except Exception as error:  # transformers, safetensors and the file system each raise their own
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"cannot load a causal model from {folder}: {reason}") from error
-    return CausalModel(network.to(device).eval().requires_grad_(False))
+        raise InputError(f"cannot load a causal model from {checkpoint.name}: {reason}") from error
+    return CausalModel(network.eval().requires_grad_(False))
 
 
-def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer of a checkpoint."""
-    try:
-        if _names_plain_tokenizer(folder):
-            # The automatic class would go by the model's type and put Qwen2's own splitting in its place.
-            return PreTrainedTokenizerFast.from_pretrained(folder)
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"cannot load a tokenizer from {folder}: {reason}") from error
+def _pretrained_causal(checkpoint: Checkpoint, placement: Placement, device: torch.device | None) -> PreTrainedModel:
+    settings: dict[str, Any] = {"dtype": placement.dtype, "use_safetensors": True, "trust_remote_code": False}
+    if checkpoint.config.get("model_type") in SAME_AS:
+        settings["config"] = _causal_config(checkpoint.config)
+    mapped = placement.device_map is not None and device is None
+    if mapped:
+        settings["device_map"] = placement.device_map
+    network = AutoModelForCausalLM.from_pretrained(checkpoint.folder, **settings)
+    return network if mapped else network.to(device or placement.verifier)
 
 
-def _names_plain_tokenizer(folder: Path) -> bool:
-    path = folder / "tokenizer_config.json"
-    named = json.loads(path.read_text(encoding="utf-8")).get("tokenizer_class") if path.exists() else None
-    return named in ("PreTrainedTokenizerFast", "TokenizersBackend")
+def _random_causal(config: dict[str, Any], dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+    with device:
+        return AutoModelForCausalLM.from_config(_causal_config(config), dtype=dtype)
 
 
-def check_vocabularies(tokenizer: PreTrainedTokenizerBase, verifier: Path, drafter: Path) -> None:
-    """Raise unless both checkpoints have the same tokens at the same ids (padded tables apart)."""
-    if not (drafter / "tokenizer_config.json").exists() and not (drafter / "tokenizer.json").exists():
-        return  # drafters that are shipped without a tokenizer use the verifier's
-    ours, theirs = tokenizer.get_vocab(), load_tokenizer(drafter).get_vocab()
-    mask_only = set(ours) ^ set(theirs)
-    differing = sorted(
-        (token for token in ours.keys() & theirs.keys() if ours[token] != theirs[token]),
-        key=lambda t: ours[t],
-    )
-    plain = [token for token in sorted(mask_only) if not _is_special(token)]
-    if differing or plain:
-        token = (differing or plain)[0]
-        raise InputError(
-            f"tokenizers differ: {verifier.name} has {len(ours)} tokens, {drafter.name} has {len(theirs)}; the first "
-            f"that differs is {token!r}; a drafter must share its verifier's vocabulary"
-        )
-
-
-def _is_special(token: str) -> bool:
-    """Added tokens in angle brackets or [CAPITALS] may exist on one side only: a mask, a padding, a beginning."""
-    return token.startswith(("<|", "[", "<")) and token.endswith(("|>", "]", ">"))
-
-
-def _vocab_size(folder: Path) -> int:
-    config = read_config(folder)
-    return int((config.get("text_config") or config)["vocab_size"])
+def _causal_config(config: dict[str, Any]) -> Any:
+    table = {name: value for name, value in config.items() if name not in ("auto_map", "adapter")}
+    model_type = table.pop("model_type")
+    if model_type in SAME_AS:
+        model_type, architecture = SAME_AS[model_type]
+        table["architectures"] = [architecture]
+    return AutoConfig.for_model(model_type, **table)
 
 
 def end_ids(verifier: CausalModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:

@@ -26,11 +26,15 @@ class Pair:
         file: what the pair's file states.
         engine: Algorithm 1 over token ids.
         tokenizer: shared by both models.
+        context_length: tokens that prompt and output may have together, None if not known.
+        random_weights: whether weights are random numbers, so that only costs mean anything.
     """
 
     file: PairFile
     engine: Engine
     tokenizer: PreTrainedTokenizerBase
+    context_length: int | None = None
+    random_weights: bool = False
 
     @property
     def name(self) -> str:
@@ -78,22 +82,51 @@ class Pair:
 
     def run(self, prompt: str, settings: Settings) -> Generation:
         """Algorithm 1 with explicit settings."""
+        return self.run_ids(self.encode(prompt), settings)
+
+    def run_ids(self, prompt: Tensor, settings: Settings) -> Generation:
+        """Algorithm 1 from prompt ids [T], the way in for random weights, whose costs alone are measured."""
+        if self.random_weights and settings.trace:
+            raise InputError("a pair of random weights has no d_K and no laws worth tracing; it measures costs only")
+        self.check_length(len(prompt), settings.max_new_tokens)
         with torch.inference_mode():
-            return self._with_text(self.engine.generate(self.encode(prompt), settings))
+            return self._with_text(self.engine.generate(prompt, settings))
+
+    def random_prompt(self, length: int, seed: int = 0) -> Tensor:
+        """Ids [length] drawn uniformly, to measure costs with."""
+        generator = torch.Generator().manual_seed(seed)
+        ids = torch.randint(self.engine.vocab_size, (length,), generator=generator)
+        return ids.to(self.engine.verifier.device)
+
+    def check_length(self, prompt_tokens: int, max_new_tokens: int) -> None:
+        """Raise InputError unless prompt and output fit the models' context."""
+        if self.context_length is not None and prompt_tokens + max_new_tokens > self.context_length:
+            raise InputError(
+                f"a prompt of {prompt_tokens} tokens and max_new_tokens={max_new_tokens} exceed the context of "
+                f"{self.context_length} tokens; shorten the prompt or lower max_new_tokens"
+            )
 
     def autoregressive(self, prompt: str, *, max_new_tokens: int | None = None, seed: int = 0) -> Generation:
         """The verifier alone."""
         limit = self.file.token_limit() if max_new_tokens is None else max_new_tokens
+        ids = self.encode(prompt)
+        self.check_length(len(ids), limit)
         with torch.inference_mode():
-            return self._with_text(self.engine.autoregressive(self.encode(prompt), limit, seed))
+            return self._with_text(self.engine.autoregressive(ids, limit, seed))
 
     def drafter_alone(self, prompt: str, settings: Settings) -> Generation:
         """The drafter alone, block by block (diffusion without a verifier)."""
+        ids = self.encode(prompt)
+        self.check_length(len(ids), settings.max_new_tokens)
         with torch.inference_mode():
-            return self._with_text(self.engine.drafter_alone(self.encode(prompt), settings))
+            return self._with_text(self.engine.drafter_alone(ids, settings))
 
     def encode(self, prompt: str, task: str | None = None) -> Tensor:
         """Prompt ids [T] on the verifier's device."""
+        if self.random_weights:
+            raise InputError(
+                "a pair of random weights reads no text and has no accuracy: use random_prompt and run_ids for costs"
+            )
         if not prompt.strip():
             raise InputError("the prompt is empty; give some text")
         form = self.file.prompt
@@ -112,5 +145,7 @@ class Pair:
         return torch.tensor(ids, device=self.engine.verifier.device)
 
     def _with_text(self, generation: Generation) -> Generation:
+        if self.random_weights:
+            return generation
         kept = [t for t in generation.tokens if t not in self.engine.end_ids]
         return replace(generation, text=self.tokenizer.decode(kept, skip_special_tokens=False))

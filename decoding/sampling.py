@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -46,6 +46,10 @@ class Sampling:
     def greedy(self) -> bool:
         """Whether every law is one-hot."""
         return self.temperature == 0
+
+    def at_temperature(self, temperature: float) -> Sampling:
+        """The same truncation at another temperature."""
+        return replace(self, temperature=temperature)
 
     @cached_property
     def _warpers(self) -> list[LogitsProcessor]:

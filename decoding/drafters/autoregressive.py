@@ -14,6 +14,7 @@ class AutoregressiveDrafter:
     """Any causal model with the verifier's tokenizer. Its draft satisfies both conditions of Proposition 2."""
 
     feature_layers: tuple[int, ...] = ()
+    max_block_size: int | None = None
 
     def __init__(
         self, model: CausalModel, *, vocab_size: int, sampling: Sampling, forbidden: tuple[int, ...] = ()

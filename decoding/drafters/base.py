@@ -67,10 +67,12 @@ class Draft:
 
     def truncated(self, length: int) -> Draft:
         """The first `length` positions."""
-        if length >= self.block_size:
-            return self
-        laws = None if self.laws is None else self.laws[:length]
-        return replace(self, tokens=self.tokens[:length], laws=laws, steps=self.steps[:length])
+        return self if length >= self.block_size else self.window(0, length)
+
+    def window(self, start: int, stop: int) -> Draft:
+        """Positions start..stop - 1 as a draft of their own, at the same cost."""
+        laws = None if self.laws is None else self.laws[start:stop]
+        return replace(self, tokens=self.tokens[start:stop], laws=laws, steps=self.steps[start:stop])
 
     def law_rows(self, start: int, stop: int, vocab_size: int) -> Tensor:
         """q at positions start..stop - 1, as [stop - start, V] (one-hot rows are built only here)."""
@@ -98,6 +100,7 @@ class DraftRequest:
         exact: whether positions must be chosen without looking at drawn tokens (`verification="exact"`).
         features: hidden states [T', layers * hidden] of the prefix tokens that are new since the last draft,
             for drafters that ask for them (`feature_layers`), else None.
+        alone: whether no verifier follows, so that a model may decode by its native sampler.
     """
 
     prefix: Tensor
@@ -106,6 +109,7 @@ class DraftRequest:
     generator: torch.Generator
     exact: bool = False
     features: Tensor | None = None
+    alone: bool = False
 
 
 class DraftSession(Protocol):
@@ -122,6 +126,8 @@ class Drafter(Protocol):
     vocab_size: int
     #: Verifier layers whose hidden states the drafter reads; empty for most.
     feature_layers: tuple[int, ...]
+    #: The longest block it was trained for, or None if any length will do.
+    max_block_size: int | None
 
     def session(self) -> DraftSession:
         """Begin a generation."""
@@ -130,3 +136,13 @@ class Drafter(Protocol):
     def check_effort(self, effort: Effort) -> None:
         """Raise InputError, saying why, if this drafter cannot spend that effort."""
         ...
+
+
+def check_block_size(drafter: Drafter, block_size: int) -> None:
+    """Raise InputError if a block is longer than the drafter's model was trained for."""
+    longest = drafter.max_block_size
+    if longest is not None and block_size > longest:
+        raise InputError(
+            f"block_size (B) is {block_size}; this drafter's model was trained for blocks of at most {longest}, "
+            f"so give 1 to {longest}"
+        )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from specfrontier.decoding.drafters.base import Draft, DraftRequest, Effort
+from specfrontier.decoding.drafters.canvas import CanvasNetwork, CanvasPass
 from specfrontier.decoding.drafters.unmasking import SCORES, Order, quotas
 from specfrontier.decoding.sampling import Sampling, draw
 from specfrontier.errors import InputError
@@ -67,9 +68,12 @@ def fill_canvas(
         if (plan is not None and plan[step - 1] == 0) or not len(positions):
             continue
         forwards += 1
-        law = sampling.law(_without(logits_of(tokens)[positions], mask_id))
+        logits = without(logits_of(tokens)[positions], mask_id)
+        law = sampling.law(logits)
         drawn = draw(law, generator) if on_draws else None
-        score = _score(law, drawn, unmasking.order, generator)
+        # Greedy laws are one-hot, so that every position would look certain: those at temperature 1 tell them apart.
+        scored = sampling.at_temperature(1).law(logits) if sampling.greedy else law
+        score = _score(scored, drawn, unmasking.order, generator)
         ranked = score.argsort(descending=True, stable=True)
         count = plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
         chosen = ranked[:count]
@@ -83,11 +87,12 @@ def fill_canvas(
     return Draft(tokens, laws, steps, forwards, on_draws)
 
 
-def _without(logits: Tensor, mask_id: int) -> Tensor:
-    """Logits in which [MASK] can never be proposed."""
-    if mask_id < logits.shape[-1]:
+def without(logits: Tensor, *ids: int) -> Tensor:
+    """Logits [..., V] in which `ids` ([MASK], padding) can never be proposed."""
+    ids = tuple(i for i in ids if i < logits.shape[-1])
+    if ids:
         logits = logits.clone()
-        logits[..., mask_id] = -torch.inf
+        logits[..., list(ids)] = -torch.inf
     return logits
 
 
@@ -105,29 +110,29 @@ def _confident(score: Tensor, threshold: float | None, last: bool) -> int:
 class MaskedDrafter:
     """Masked diffusion over prefix and canvas, attention in both directions (Dream).
 
-    Each step is a forward over prefix and canvas: bidirectional attention leaves no prefix cache that would
-    stay true. Any K >= 1 or threshold can be asked for.
+    Each step is a forward over prefix and canvas, or, with `prefix_cache`, over the canvas alone from the second on.
+    Any K >= 1 or threshold can be asked for.
 
     Args:
-        network: ids [1, T] to logits [1, T, V].
         mask_id: id of [MASK], never proposed.
-        vocab_size: laws are over ids below this.
-        shifted: row i - 1 predicts token i (Dream); otherwise row i does.
+        network, vocab_size, shifted, prefix_cache: see `CanvasPass`.
     """
 
     feature_layers: tuple[int, ...] = ()
+    max_block_size: int | None = None
 
     def __init__(
         self,
-        network: Callable[[Tensor], Tensor],
+        network: CanvasNetwork,
         *,
         mask_id: int,
         vocab_size: int,
         sampling: Sampling,
         unmasking: Unmasking,
         shifted: bool = True,
+        prefix_cache: bool = False,
     ) -> None:
-        self.network = network
+        self.network, self.prefix_cache = network, prefix_cache
         self.mask_id, self.vocab_size = mask_id, vocab_size
         self.sampling, self.unmasking, self.shifted = sampling, unmasking, shifted
 
@@ -135,20 +140,27 @@ class MaskedDrafter:
         return self
 
     def check_effort(self, effort: Effort) -> None:
-        if effort.threshold is not None and self.unmasking.order not in ("confidence",):
-            raise InputError(
-                f"a threshold (tau={effort.threshold:g}) needs the unmasking order confidence, not "
-                f"{self.unmasking.order}; give steps (K) instead, or change the pair's order"
-            )
+        check_threshold(effort, self.unmasking)
 
     def draft(self, request: DraftRequest) -> Draft:
-        prefix = request.prefix
-        canvas = torch.full((request.block_size,), self.mask_id, device=prefix.device)
-        everywhere = torch.arange(request.block_size, device=prefix.device)
-        first = len(prefix) - 1 if self.shifted else len(prefix)
-
-        def logits_of(tokens: Tensor) -> Tensor:
-            logits = self.network(torch.cat((prefix, tokens))[None])[0]
-            return logits[first : first + request.block_size, : self.vocab_size]
-
+        device, size = request.prefix.device, request.block_size
+        canvas = torch.full((size,), self.mask_id, device=device)
+        logits_of = CanvasPass(
+            self.network,
+            request.prefix,
+            size,
+            vocab_size=self.vocab_size,
+            shifted=self.shifted,
+            prefix_cache=self.prefix_cache,
+        )
+        everywhere = torch.arange(size, device=device)
         return fill_canvas(logits_of, canvas, everywhere, self.mask_id, request, self.sampling, self.unmasking)
+
+
+def check_threshold(effort: Effort, unmasking: Unmasking) -> None:
+    """Raise InputError if a threshold is asked for and the unmasking order has no confidence to compare it with."""
+    if effort.threshold is not None and unmasking.order != "confidence":
+        raise InputError(
+            f"a threshold (tau={effort.threshold:g}) needs the unmasking order confidence, not "
+            f"{unmasking.order}; give steps (K) instead, or change the pair's order"
+        )

@@ -59,6 +59,13 @@ class BackboneConfig:
         )
 
 
+Rope = tuple[Tensor, Tensor]
+"""cos and sin of the rotary angles of the fed positions."""
+
+
+EVERY = slice(None)
+
+
 class KeyValueCache:
     """Keys and values of the positions that later forwards may look at, one pair of tensors a layer."""
 
@@ -106,8 +113,9 @@ class RotaryTable(nn.Module):
 
     def __init__(self, head_dim: int, theta: float, length: int) -> None:
         super().__init__()
-        frequency = theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
-        angle = torch.outer(torch.arange(length, dtype=torch.float32), frequency)
+        # On the CPU even where weights are still to come (the meta device): no checkpoint holds this table.
+        even = torch.arange(0, head_dim, 2, dtype=torch.float32, device="cpu")
+        angle = torch.outer(torch.arange(length, dtype=torch.float32, device="cpu"), theta ** (-even / head_dim))
         angle = torch.cat((angle, angle), dim=-1)
         self.register_buffer("cos", angle.cos(), persistent=False)
         self.register_buffer("sin", angle.sin(), persistent=False)
@@ -142,19 +150,32 @@ class Attention(nn.Module):
     def _heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (-1, self.head_dim))
 
+    def _queries(self, x: Tensor, rope: Rope) -> Tensor:
+        q = self._heads(self.q_proj(x))
+        q = self.q_norm(q) if self.qk_norm else q
+        return rotate(q.transpose(1, 2), *rope)
+
+    def _keys_and_values(self, x: Tensor, rope: Rope) -> tuple[Tensor, Tensor]:
+        k, v = self._heads(self.k_proj(x)), self._heads(self.v_proj(x))
+        k = self.k_norm(k) if self.qk_norm else k
+        return rotate(k.transpose(1, 2), *rope), v.transpose(1, 2)
+
+    def remember(self, x: Tensor, rope: Rope, cache: KeyValueCache) -> None:
+        """Add the keys and values of `x` [N, T, hidden] to the cache; nothing is attended to."""
+        cache.extend(self.index, *self._keys_and_values(x, rope))
+
     def forward(
         self,
         x: Tensor,
-        rope: tuple[Tensor, Tensor],
+        rope: Rope,
         mask: Tensor | None,
         causal: bool,
         cache: KeyValueCache | None,
+        rows: slice = EVERY,
     ) -> Tensor:
-        q, k, v = self._heads(self.q_proj(x)), self._heads(self.k_proj(x)), self._heads(self.v_proj(x))
-        if self.qk_norm:
-            q, k = self.q_norm(q), self.k_norm(k)
-        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        q, k = rotate(q, *rope), rotate(k, *rope)
+        cos, sin = rope
+        q, (k, v) = self._queries(x[:, rows], (cos[rows], sin[rows])), self._keys_and_values(x, rope)
+        mask = None if mask is None else mask[..., rows, :]
         if cache is not None:
             k, v = cache.extend(self.index, k, v)
         out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=self.grouped)
@@ -183,12 +204,14 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        rope: tuple[Tensor, Tensor],
+        rope: Rope,
         mask: Tensor | None,
         causal: bool,
         cache: KeyValueCache | None,
+        rows: slice = EVERY,
     ) -> Tensor:
-        x = x + self.self_attn(self.input_layernorm(x), rope, mask, causal, cache)
+        """Outputs [N, len(rows), hidden] of the positions `rows`; all of them give keys and values."""
+        x = x[:, rows] + self.self_attn(self.input_layernorm(x), rope, mask, causal, cache, rows)
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
@@ -208,12 +231,16 @@ class Body(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
+        rows: slice = EVERY,
     ) -> Tensor:
         x = self.embed_tokens(ids)
         start = 0 if cache is None else cache.length
         rope = self.rotary(start, ids.shape[-1], x.dtype)
-        for layer in self.layers:
+        *early, last = self.layers
+        for layer in early:
             x = layer(x, rope, mask, causal, cache)
+        # Nothing looks at the last layer's other positions; under `causal` the mask is for all of them.
+        x = last(x, rope, mask, causal, cache)[:, rows] if causal else last(x, rope, mask, causal, cache, rows)
         return self.norm(x)
 
 
@@ -225,8 +252,17 @@ class Backbone(nn.Module):
         self.config = config
         self.model = Body(config)
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
-        if config.tie_word_embeddings:
+        self.tie_weights()
+
+    def tie_weights(self) -> None:
+        """Let the head be the embedding, if the configuration says so (again, after weights were put in place)."""
+        if self.config.tie_word_embeddings:
             self.lm_head.weight = self.model.embed_tokens.weight
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.lm_head.weight.device
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache of this network's depth."""
@@ -239,13 +275,14 @@ class Backbone(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
+        rows: slice = EVERY,
     ) -> Tensor:
-        """Final hidden states [N, T, hidden] of `ids` [N, T]; see everything unless `mask` or `causal` say less.
+        """Final hidden states [N, len(rows), hidden] of `ids` [N, T]; all is seen unless `mask` or `causal` say less.
 
-        `mask`: additive or boolean [T, cached + T] (true: may be seen). `cache`: ids stand after what it holds,
-        and their keys are added to it.
+        `mask`: additive or boolean [T, cached + T] (true: may be seen). `causal` is for an empty cache only.
+        `cache`: ids stand after what it holds, and their keys are added to it.
         """
-        return self.model(ids, mask, causal, cache)
+        return self.model(ids, mask, causal, cache, rows)
 
     def forward(
         self,
@@ -254,6 +291,7 @@ class Backbone(nn.Module):
         mask: Tensor | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
+        rows: slice = EVERY,
     ) -> Tensor:
-        """Logits [N, T, V]; arguments as `hidden`."""
-        return self.lm_head(self.hidden(ids, mask=mask, causal=causal, cache=cache))
+        """Logits [N, len(rows), V] of the positions `rows` of `ids`; the other arguments as `hidden`."""
+        return self.lm_head(self.hidden(ids, mask=mask, causal=causal, cache=cache, rows=rows))

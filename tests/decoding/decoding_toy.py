@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ from specfrontier.decoding import engine, verification
 from specfrontier.decoding.causal import CausalModel
 from specfrontier.decoding.drafters import masked
 from specfrontier.decoding.drafters.base import Effort
-from specfrontier.decoding.drafters.masked import MaskedDrafter, Unmasking
+from specfrontier.decoding.drafters.masked import CanvasNetwork, MaskedDrafter, Unmasking
 from specfrontier.decoding.engine import Engine, Settings
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.theory.rules import AcceptanceRule
@@ -72,13 +72,13 @@ class TableSession:
         self.fed = self.fed[: len(self.fed) - count]
 
 
-def table_network(tables: Tables) -> Callable[[Tensor], Tensor]:
+def table_network(tables: Tables) -> CanvasNetwork:
     """A denoiser: the law of each position depends on prefix, canvas and position."""
 
-    def network(ids: Tensor) -> Tensor:
+    def network(ids: Tensor, *, rows: slice) -> Tensor:
         key = tuple(ids[0].tolist())
-        rows = [torch.cat((tables.logits((*key, 1000 + i)), torch.tensor([0.0]))) for i in range(len(key))]
-        return torch.stack(rows)[None]
+        every = [torch.cat((tables.logits((*key, 1000 + i)), torch.tensor([0.0]))) for i in range(len(key))]
+        return torch.stack(every)[None, rows]
 
     return network
 

@@ -1,0 +1,84 @@
+"""Tokenizers, and whether two checkpoints share one vocabulary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from specfrontier.decoding.checkpoints import Checkpoint
+from specfrontier.errors import InputError
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a checkpoint; its own code is never run."""
+    try:
+        if _names_plain_tokenizer(folder):
+            # The automatic class would go by the model's type and put Qwen2's own splitting in its place.
+            return PreTrainedTokenizerFast.from_pretrained(folder)
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except Exception as error:  # transformers, tokenizers and the file system each raise their own
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise InputError(f"cannot load a tokenizer from {folder}: {reason}") from error
+
+
+def stand_in_tokenizer() -> PreTrainedTokenizerBase:
+    """A tokenizer that knows nothing, for pairs of random weights."""
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"?": 0}, unk_token="?")), unk_token="?")
+
+
+def read_vocabulary(folder: Path) -> dict[str, int] | None:
+    """Token to id, read from a checkpoint's files without building its tokenizer; None if it ships none.
+
+    Dream's tokenizer is code of its own, but its vocabulary lies in plain files.
+    """
+    try:
+        if (folder / "tokenizer.json").is_file():
+            table = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+            vocabulary = dict(table["model"]["vocab"])
+            vocabulary.update({token["content"]: token["id"] for token in table.get("added_tokens", [])})
+        elif (folder / "vocab.json").is_file():
+            vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        else:
+            return None
+        added = folder / "added_tokens.json"
+        return vocabulary | (json.loads(added.read_text(encoding="utf-8")) if added.is_file() else {})
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"the tokenizer files of {folder} are damaged ({error}); download them again") from error
+
+
+def check_vocabularies(verifier: Checkpoint, drafter: Checkpoint) -> None:
+    """Raise unless both checkpoints have the same tokens at the same ids.
+
+    Padded tables may differ, and so may special tokens that only one side has. A drafter that ships no tokenizer
+    uses its verifier's.
+    """
+    if verifier.folder is None or drafter.folder is None or verifier.folder == drafter.folder:
+        return
+    ours, theirs = read_vocabulary(verifier.folder), read_vocabulary(drafter.folder)
+    if ours is None or theirs is None:
+        return
+    differing = [token for token in ours.keys() & theirs.keys() if ours[token] != theirs[token]]
+    differing += [token for token in ours.keys() ^ theirs.keys() if not _is_special(token)]
+    if differing:
+        both = ours | theirs
+        token = min(differing, key=lambda t: (both[t], t))
+        here, there = (f"id {v[token]}" if token in v else "absent" for v in (ours, theirs))
+        raise InputError(
+            f"tokenizers differ: {verifier.name} has {len(ours)} tokens, {drafter.name} has {len(theirs)}; the first "
+            f"that differs is {token!r} ({here} and {there}); a drafter must share its verifier's vocabulary"
+        )
+
+
+def _names_plain_tokenizer(folder: Path) -> bool:
+    path = folder / "tokenizer_config.json"
+    named = json.loads(path.read_text(encoding="utf-8")).get("tokenizer_class") if path.exists() else None
+    return named in ("PreTrainedTokenizerFast", "TokenizersBackend")
+
+
+def _is_special(token: str) -> bool:
+    """Added tokens in angle brackets or [CAPITALS] may exist on one side only: a mask, a padding, a beginning."""
+    return token.startswith(("<|", "[", "<")) and token.endswith(("|>", "]", ">"))
