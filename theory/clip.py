@@ -50,7 +50,7 @@ def clip_floor(p: Array, q: Array, b: Array | float, *, validate: bool = True) -
 
 
 def clip_for_budget(
-    p: Array, q: Array, epsilon: float, divergence: str = "kl", *, validate: bool = True
+    p: Array, q: Array, epsilon: Array | float, divergence: str = "kl", *, validate: bool = True
 ) -> Array:
     """Ceiling b ``[...]`` at which the clip spends the budget: D_f(clip_target(p, q, b) || p) = ``epsilon``.
 
@@ -59,16 +59,16 @@ def clip_for_budget(
     no budget could pay for it either. Raises ``ValueError`` if ``epsilon`` is negative or NaN.
     """
     p, q = check_laws(p, q) if validate else (p, q)
-    if not epsilon >= 0:
-        raise ValueError(f"epsilon must be a divergence budget >= 0, got {epsilon!r}")
     measure = divergence_named(divergence)
     xp = namespace(p, q)
-    low = xp.zeros_like(xp.sum(p + q, axis=-1))
     high = xp.log(_least_sufficient_ceiling(p, q))
-    return xp.exp(_bisect(p, q, epsilon, measure, low, high))
+    budget = xp.asarray(epsilon, dtype=high.dtype) + xp.zeros_like(high)
+    if validate and not bool(xp.all(budget >= 0)):
+        raise ValueError(f"epsilon must be a divergence budget >= 0, got {epsilon!r}")
+    return xp.exp(_bisect(p, q, budget, measure, xp.zeros_like(high), high))
 
 
-def _bisect(p: Array, q: Array, epsilon: float, measure: Divergence, low: Array, high: Array) -> Array:
+def _bisect(p: Array, q: Array, epsilon: Array, measure: Divergence, low: Array, high: Array) -> Array:
     """Largest log b in [low, high] within the budget: the divergence grows with b."""
     xp = namespace(low, high)
     affordable = _cost(p, q, high, measure) <= epsilon
