@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from specfrontier.simulate.acceptance import Rates
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Chain", "Layout", "chain"]
+__all__ = ["Chain", "Layout", "chain", "text_places"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -116,13 +116,13 @@ def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain
     Memory is O(G T) and a bounded number of round laws; time O(G T B).
     """
     size = min(block_size, traces.block_size)
-    places = _text_places(traces, rule, layout)
+    places = text_places(traces, rule, layout)
     parts = [_chain_part(rule, layout, places, size, part) for part in _parts(layout, size)]
     starts, accepted, visited, deviation = (np.concatenate(values) for values in zip(*parts, strict=True))
     return Chain(starts, accepted, visited, deviation)
 
 
-def _text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray, FloatArray]:
+def text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """``[G, T]`` acceptance rate and deviation at each place of the text, from the position that was visited there.
 
     Places of bonus tokens were not drafted; they take the mean over the generation.

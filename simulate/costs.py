@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,6 +97,7 @@ class Costs:
         host_s: a round's seconds outside the models' forwards.
         prefill_s: the verifier's prefill of a mean prompt.
         autoregressive_s: one token of the verifier alone.
+        constant_verify_s: the one c_v of Equation 7.
     """
 
     draft: Mapping[Effort, DraftCost]
@@ -104,6 +105,7 @@ class Costs:
     host_s: float
     prefill_s: float
     autoregressive_s: float
+    constant_verify_s: float
 
     @classmethod
     def from_profile(cls, profile: Profile) -> Costs:
@@ -114,11 +116,8 @@ class Costs:
             host_s=profile.host_s.value,
             prefill_s=profile.prefill_s.value,
             autoregressive_s=profile.autoregressive_s.value,
+            constant_verify_s=profile.verify_cost.value,
         )
-
-    def as_the_paper(self, verify_cost: float) -> Costs:
-        """Equation 7's costs: a draft cost by effort, one constant c_v, nothing else in a round."""
-        return replace(self, verify=VerifySurface.constant(verify_cost), host_s=0.0)
 
     def draft_of(self, effort: Effort) -> DraftCost:
         """c_d of one effort; InputError naming the profiled ones if it is not among them."""

@@ -11,7 +11,7 @@ from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.grid import Effort, Point
 from specfrontier.simulate.outcome import Outcome
 from specfrontier.simulate.predictors.base import predictor
-from specfrontier.simulate.predictors.replay import FittedReplay
+from specfrontier.simulate.predictors.replay import FittedReplay, Replay
 from specfrontier.simulate.traces import Traces
 
 __all__ = ["Anchored", "FittedAnchored"]
@@ -35,7 +35,7 @@ class Anchored:
 
     def fit(self, evidence: Evidence) -> FittedAnchored:
         evidence.rounds_for("anchored")
-        return FittedAnchored(evidence, FittedReplay(evidence, self.average))
+        return FittedAnchored(evidence, FittedReplay(evidence, Replay(self.average)))
 
 
 @dataclass(frozen=True)

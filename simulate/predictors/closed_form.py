@@ -44,13 +44,13 @@ class FittedClosedForm:
         profile = self.evidence.profile
         alpha, deviation = self._rates(point)
         draft_s = float(self.evidence.costs.draft_of(point.effort)(point.block_size))
-        verify_s = profile.verify_cost.value
+        verify_s = self.evidence.costs.constant_verify_s
         speed = throughput(alpha, point.block_size, draft_s, verify_s)
         tokens = expected_tokens(alpha, point.block_size)
         visited = profile.output_tokens / tokens * _expected_visited(alpha, point.block_size)
         return Outcome(
             throughput=speed,
-            latency=profile.prefill_s.value + profile.output_tokens / speed,
+            latency=self.evidence.costs.prefill_s + profile.output_tokens / speed,
             tokens_per_round=tokens,
             acceptance=alpha,
             agreement=1 - deviation,

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from specfrontier.errors import InputError
 from specfrontier.simulate.acceptance import Rates, rates
 from specfrontier.simulate.chain import Layout, chain
 from specfrontier.simulate.costs import Costs
+from specfrontier.simulate.events import simulate_generations
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.grid import Point
 from specfrontier.simulate.outcome import Outcome, Totals
@@ -37,13 +39,22 @@ class Replay:
     Args:
         average: use acceptance in closed form where there is one (smaller variance); needs drafts that satisfy
             Proposition 2's conditions, or else it is biased by their violation.
+        rounds: None sums over all that can happen, in time O(tokens · B) a point; a number draws about that many
+            rounds instead (``simulate.events``), which is faster for long texts and blocks.
+        seed: of those draws.
     """
 
     average: bool = True
+    rounds: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.rounds is not None and self.rounds < 1:
+            raise InputError(f"rounds is {self.rounds}; give an integer >= 1, or None for exact sums")
 
     def fit(self, evidence: Evidence) -> FittedReplay:
         evidence.rounds_for("replay")
-        return FittedReplay(evidence, self.average)
+        return FittedReplay(evidence, self)
 
 
 @dataclass
@@ -51,7 +62,7 @@ class FittedReplay:
     """`Replay` of one pair. Keeps what does not depend on the block size from one point to the next."""
 
     evidence: Evidence
-    average: bool
+    options: Replay
     _kept: dict[tuple[int, str], Rates] = field(default_factory=dict)
     _layouts: dict[tuple[int, int], Layout] = field(default_factory=dict)
 
@@ -66,13 +77,27 @@ class FittedReplay:
         """``[1 + R]`` expected totals a generation of `traces`, decoded under `point`."""
         key = (id(traces), point.rule)
         if key not in self._kept:
-            self._kept = {key: rates(point.acceptance_rule, traces, average=self.average)}
+            self._kept = {key: rates(point.acceptance_rule, traces, average=self.options.average)}
         place = (id(traces), point.block_size)
         if place not in self._layouts:
             self._layouts[place] = Layout.of(traces, point.block_size, self.evidence.profile.max_new_tokens)
         layout = self._layouts[place]
-        totals = replay_totals(traces, layout, self._kept[key], point, self.evidence.costs)
+        totals = self._totals(traces, layout, self._kept[key], point)
         return totals.resampled(self.evidence.weights(traces))
+
+    def _totals(self, traces: Traces, layout: Layout, rule: Rates, point: Point) -> Totals:
+        if self.options.rounds is None:
+            return replay_totals(traces, layout, rule, point, self.evidence.costs)
+        return simulate_generations(
+            traces,
+            layout,
+            rule,
+            self.evidence.costs,
+            point.effort,
+            point.block_size,
+            rounds=self.options.rounds,
+            generator=np.random.default_rng(self.options.seed),
+        ).totals(traces)
 
 
 def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs) -> Totals:

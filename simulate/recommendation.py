@@ -1,0 +1,206 @@
+"""What to deploy: the best configuration for a goal, how sure that is, and what would settle it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from specfrontier.errors import InputError
+from specfrontier.simulate.grid import parse_rule
+
+__all__ = ["Choice", "Goal", "Recommendation", "recommend"]
+
+Quality = Literal["accuracy", "agreement"]
+Speed = Literal["throughput", "latency"]
+_Z95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Either the fastest configuration above a quality floor, or the best one below a latency ceiling.
+
+    Args:
+        quality: which figure counts as quality.
+        floor: least quality allowed, in [0, 1]; asks for the fastest.
+        latency: most seconds a problem allowed, > 0; asks for the best quality.
+        speed: what fastest means.
+    """
+
+    quality: Quality = "accuracy"
+    floor: float | None = None
+    latency: float | None = None
+    speed: Speed = "throughput"
+
+    def __post_init__(self) -> None:
+        if (self.floor is None) == (self.latency is None):
+            raise InputError("a goal needs a quality floor or a latency ceiling, and not both")
+        if self.floor is not None and not 0 <= self.floor <= 1:
+            raise InputError(f"the {self.quality} floor is {self.floor}; give a share in [0, 1]")
+        if self.latency is not None and self.latency <= 0:
+            raise InputError(f"the latency ceiling is {self.latency} s; give seconds > 0")
+
+    @property
+    def objective(self) -> str:
+        """The figure that is optimised."""
+        return self.speed if self.floor is not None else self.quality
+
+    @property
+    def constraint(self) -> str:
+        """The figure that is bounded."""
+        return self.quality if self.floor is not None else "latency"
+
+    def allows(self, value: float) -> bool:
+        """Whether a value of the constraint is within its bound."""
+        return value >= self.floor if self.floor is not None else value <= (self.latency or 0.0)
+
+    def gain(self, value: float) -> float:
+        """The objective, turned so that more is better."""
+        return -value if self.objective == "latency" else value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A configuration with the figures expected of it: (value, low, high) each; NaN where unknown."""
+
+    steps: int | None
+    threshold: float | None
+    rule: str
+    parameter: tuple[str, float] | None
+    block_size: int
+    throughput: tuple[float, float, float]
+    latency: tuple[float, float, float]
+    agreement: tuple[float, float, float]
+    accuracy: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The answer to a goal.
+
+    Attributes:
+        goal: what was asked.
+        choice: the configuration to deploy.
+        runner_up: the next best, None if nothing else meets the goal.
+        close: whether their intervals leave the order open.
+        certain: whether the whole interval of the constraint meets the bound.
+        problems_to_settle: further measured problems that would tell choice and runner-up apart at 95 %, if they really
+            differ by as much as predicted; 0 if the call is not close, None if they are predicted equal.
+        contenders: row labels of the predictions that may be best, the choice first: what to measure.
+    """
+
+    goal: Goal
+    choice: Choice
+    runner_up: Choice | None
+    close: bool
+    certain: bool
+    problems_to_settle: int | None
+    contenders: tuple[Any, ...]
+
+    def to_json(self) -> str:
+        """As JSON; NaN becomes null."""
+        return json.dumps(_without_nan(asdict(self)), indent=2)
+
+
+def recommend(predictions: pd.DataFrame, goal: Goal, *, problems: int, most_contenders: int = 5) -> Recommendation:
+    """Choose among predicted configurations.
+
+    Args:
+        predictions: of one predictor, on the grid to choose from (with accuracy, if the goal asks for it).
+        goal: what to optimise, under what bound.
+        problems: how many problems the intervals rest on.
+        most_contenders: at most how many configurations to name as possibly best.
+
+    Raises:
+        InputError: if no configuration meets the bound, naming the nearest, or the goal's figure was not predicted.
+    """
+    if predictions["predictor"].nunique() != 1:
+        raise InputError("recommend needs the predictions of one predictor; select one")
+    known = predictions.dropna(subset=[goal.objective, goal.constraint])
+    if known.empty:
+        raise InputError(f"no {goal.constraint} was predicted; fit a quality model first, or ask for agreement")
+    feasible = known[[goal.allows(value) for value in known[goal.constraint]]]
+    if feasible.empty:
+        values = known[goal.constraint]
+        nearest = values.max() if goal.floor is not None else values.min()
+        bound = goal.floor if goal.floor is not None else goal.latency
+        raise InputError(f"no configuration meets {goal.constraint} {bound}; the nearest reaches {nearest:.4g}")
+    gains = feasible[goal.objective].map(goal.gain).sort_values(ascending=False, kind="stable")
+    order = feasible.loc[gains.index]
+    best, second = order.iloc[0], order.iloc[1] if len(order) > 1 else None
+    close = second is not None and _standard_gap(best, second, goal.objective) < _Z95
+    return Recommendation(
+        goal=goal,
+        choice=_choice(best),
+        runner_up=None if second is None else _choice(second),
+        close=close,
+        certain=_certain(best, goal),
+        problems_to_settle=_problems_to_settle(best, second, goal.objective, problems) if close else 0,
+        contenders=_contenders(known, order, goal)[:most_contenders],
+    )
+
+
+def _contenders(known: pd.DataFrame, order: pd.DataFrame, goal: Goal) -> tuple[Any, ...]:
+    """The choice, whatever it is not clearly better than, and whatever faster may meet the bound after all."""
+    best = order.iloc[0]
+    close = [i for i, row in order.iloc[1:].iterrows() if _standard_gap(best, row, goal.objective) < _Z95]
+    end = "high" if goal.floor is not None else "low"
+    perhaps = known.drop(index=order.index)
+    perhaps = perhaps[[goal.allows(value) for value in perhaps[f"{goal.constraint}_{end}"]]]
+    better = [i for i, row in perhaps.iterrows() if goal.gain(row[goal.objective]) > goal.gain(best[goal.objective])]
+    return (order.index[0], *close, *better)
+
+
+def _standard_gap(a: pd.Series, b: pd.Series, figure: str) -> float:
+    """Difference over its standard error, taken as if the two were independent: an upper bound on the doubt."""
+    error = math.hypot(_error(a, figure), _error(b, figure))
+    gap = abs(float(a[figure]) - float(b[figure]))
+    return gap / error if error > 0 else (math.inf if gap > 0 else 0.0)
+
+
+def _problems_to_settle(a: pd.Series, b: pd.Series | None, figure: str, problems: int) -> int | None:
+    """Errors fall as one over the root of the problems, so the factor still missing is (z / gap)²."""
+    gap = _standard_gap(a, b, figure) if b is not None else math.inf
+    if gap == 0:
+        return None
+    return max(0, math.ceil(problems * ((_Z95 / gap) ** 2 - 1)))
+
+
+def _error(row: pd.Series, figure: str) -> float:
+    width = float(row[f"{figure}_high"]) - float(row[f"{figure}_low"])
+    return width / (2 * _Z95) if math.isfinite(width) else 0.0
+
+
+def _certain(row: pd.Series, goal: Goal) -> bool:
+    worst = row[f"{goal.constraint}_{'low' if goal.floor is not None else 'high'}"]
+    return bool(goal.allows(float(worst))) if math.isfinite(float(worst)) else False
+
+
+def _choice(row: pd.Series) -> Choice:
+    def triple(name: str) -> tuple[float, float, float]:
+        return float(row[name]), float(row[f"{name}_low"]), float(row[f"{name}_high"])
+
+    return Choice(
+        steps=None if pd.isna(row["steps"]) else int(row["steps"]),
+        threshold=None if pd.isna(row["threshold"]) else float(row["threshold"]),
+        rule=str(row["rule"]),
+        parameter=parse_rule(str(row["rule"])).parameter,
+        block_size=int(row["block_size"]),
+        throughput=triple("throughput"),
+        latency=triple("latency"),
+        agreement=triple("agreement"),
+        accuracy=triple("accuracy"),
+    )
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(entry) for entry in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,65 @@
+"""How a policy is judged: against the best fixed configuration that deviates no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PolicyComparison", "best_fixed"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PolicyComparison:
+    """A policy and its fixed rival.
+
+    Attributes:
+        policy: what was tried.
+        throughput: its tokens a second (or a round, where every round costs the same).
+        deviation: its expected TV(output law, p) per emitted token.
+        fixed: the best fixed configuration of no more deviation.
+        fixed_throughput: that one's figure.
+        share: how much of the traffic the policy treats unlike `fixed`.
+    """
+
+    policy: str
+    throughput: float
+    deviation: float
+    fixed: str
+    fixed_throughput: float
+    share: float
+
+    @property
+    def gain(self) -> float:
+        """Relative gain over the fixed rival, negative where the policy loses."""
+        return self.throughput / self.fixed_throughput - 1
+
+
+def best_fixed(names: list[str], throughput: FloatArray, deviation: FloatArray, budget: float) -> tuple[str, float]:
+    """The fastest of fixed configurations within a deviation budget; two may share the traffic at random.
+
+    A mixture of two configurations is as easy to deploy as either, so a policy has to beat the concave hull of
+    (deviation, throughput), not only its corners. Mixing is by tokens; the hull at the budget is exact for two.
+
+    Args:
+        names: labels of the n configurations.
+        throughput, deviation: ``[n]`` their figures.
+        budget: most deviation per token; if none has as little, the least deviating is taken.
+    """
+    within = np.flatnonzero(deviation <= budget + 1e-12)
+    if len(within) == 0:
+        least = int(np.argmin(deviation))
+        return names[least], float(throughput[least])
+    best = int(within[np.argmax(throughput[within])])
+    label, value = names[best], float(throughput[best])
+    for i in within:
+        for j in np.flatnonzero(deviation > budget):
+            share = (budget - deviation[i]) / (deviation[j] - deviation[i])
+            # Seconds a token add up, so throughputs mix as a harmonic mean.
+            mixed = 1 / ((1 - share) / throughput[i] + share / throughput[j])
+            if mixed > value:
+                label, value = f"{1 - share:.0%} {names[i]}, {share:.0%} {names[j]}", float(mixed)
+    return label, value

@@ -1,0 +1,109 @@
+"""A configuration by query, from a difficulty signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specfrontier.errors import InputError
+from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
+
+__all__ = ["QueryTable", "compare_router"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class QueryTable:
+    """What every configuration does on every query, predicted or measured.
+
+    Args:
+        names: labels of the c configurations.
+        tokens, seconds, deviation: ``[c, n]`` output tokens, decoding seconds and summed deviation of each query.
+        signal: ``[n]`` what is known of a query before decoding it (prompt length, confidence of a first draft, ...).
+    """
+
+    names: tuple[str, ...]
+    tokens: FloatArray
+    seconds: FloatArray
+    deviation: FloatArray
+    signal: FloatArray
+
+    def __post_init__(self) -> None:
+        shape = (len(self.names), len(self.signal))
+        for name in ("tokens", "seconds", "deviation"):
+            if getattr(self, name).shape != shape:
+                raise InputError(
+                    f"{name} has shape {getattr(self, name).shape}; expected (configurations, queries) {shape}"
+                )
+
+    def take(self, queries: NDArray[np.bool_]) -> QueryTable:
+        """Some of the queries."""
+        return QueryTable(
+            self.names,
+            self.tokens[:, queries],
+            self.seconds[:, queries],
+            self.deviation[:, queries],
+            self.signal[queries],
+        )
+
+    def figures(self, choice: IntArray) -> tuple[float, float]:
+        """Throughput and deviation per token when query j runs configuration ``choice[j]``."""
+        at = choice, np.arange(len(self.signal))
+        tokens = self.tokens[at].sum()
+        return float(tokens / self.seconds[at].sum()), float(self.deviation[at].sum() / tokens)
+
+
+def compare_router(table: QueryTable, budget: float, *, groups: int = 4) -> PolicyComparison:
+    """Route by difficulty within a deviation budget, against the best fixed configuration of equal deviation.
+
+    Queries are split by quantiles of the signal; each group gets one configuration, the ones that minimise seconds plus
+    a price on deviation, with the price that spends the budget. Groups and choices are made on every other query and
+    judged on the rest.
+
+    Args:
+        table: every configuration on every query.
+        budget: deviation per token.
+        groups: how many difficulty groups, >= 1.
+    """
+    if groups < 1 or len(table.signal) < 4 * groups:
+        raise InputError(f"{groups} groups need at least {4 * groups} queries, got {len(table.signal)}")
+    even = np.arange(len(table.signal)) % 2 == 0
+    fit, judged = table.take(even), table.take(~even)
+    edges = np.quantile(fit.signal, np.linspace(0, 1, groups + 1)[1:-1])
+    by_group = _within_budget(fit, np.searchsorted(edges, fit.signal), groups, budget)
+    choice = by_group[np.searchsorted(edges, judged.signal)]
+    speed, deviation = judged.figures(choice)
+    fixed = np.array([judged.figures(np.full(len(judged.signal), c)) for c in range(len(table.names))])
+    label, value = best_fixed(list(table.names), fixed[:, 0], fixed[:, 1], deviation)
+    counts = np.bincount(choice, minlength=len(table.names))
+    return PolicyComparison(
+        policy="by difficulty: " + ", ".join(table.names[c] for c in by_group),
+        throughput=speed,
+        deviation=deviation,
+        fixed=label,
+        fixed_throughput=value,
+        share=float(1 - counts.max() / counts.sum()),
+    )
+
+
+def _within_budget(table: QueryTable, group: IntArray, groups: int, budget: float) -> IntArray:
+    """``[groups]`` configuration of each group: the lowest price on deviation whose choice stays within the budget."""
+
+    def cost(price: float) -> IntArray:
+        value = table.seconds + price * table.deviation
+        sums = np.stack([np.bincount(group, row, minlength=groups) for row in value])
+        found: IntArray = sums.argmin(axis=0)
+        return found
+
+    low, high = 0.0, 1.0
+    while table.figures(cost(high)[group])[1] > budget and high < 1e12:
+        high *= 4
+    for _ in range(60):
+        middle = (low + high) / 2
+        within = table.figures(cost(middle)[group])[1] <= budget
+        low, high = (low, middle) if within else (middle, high)
+    return cost(high)
