@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from specfrontier.decoding.pair_file import ModelSpec, PairFile
 
 _ROOT = Path(__file__).resolve().parents[2]
-_MARKER = re.compile(r"^<!-- generated: (?P<name>\w+)(?: (?P<argument>\S+))? -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- generated: (?P<name>\w+)(?: (?P<argument>\S+))? -->$", re.MULTILINE)
 _BYTES_BF16 = 2
 _PAPER_PROBLEMS = {"gsm8k": 500, "humaneval": 164, "gpqa": 198}
 """Problems of each benchmark in the paper (Table 1)."""
@@ -97,13 +97,14 @@ def api(folder: str) -> str:
 def command_line() -> str:
     """Every command with its arguments and options, as the program itself declares them."""
     import typer
+
     from specfrontier.profiling.cli import app
 
     root: Any = typer.main.get_command(app)
     return "\n\n".join(part for name, command in _commands(root, ("specfrontier",)) for part in _command(name, command))
 
 
-_GENERATED: dict[str, Callable[..., str]] = {
+GENERATED: dict[str, Callable[..., str]] = {
     f.__name__: f for f in (schema, rules, families, predictors, pairs, sweeps, api, command_line)
 }
 
@@ -113,9 +114,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
     def generate(match: re.Match[str]) -> str:
         arguments = [match["argument"]] if match["argument"] else []
-        return _GENERATED[match["name"]](*arguments)
+        return GENERATED[match["name"]](*arguments)
 
-    return _MARKER.sub(generate, markdown)
+    return MARKER.sub(generate, markdown)
 
 
 def _commands(command: Any, path: Row) -> Iterable[tuple[Row, Any]]:

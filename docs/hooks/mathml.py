@@ -74,7 +74,7 @@ class _Formulas(Preprocessor):
 class MathML(Extension):
     """Markdown extension: $inline$ and $$displayed$$ formulas become MathML."""
 
-    def extendMarkdown(self, md: Markdown) -> None:
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802  (Python-Markdown's name)
         md.preprocessors.register(_Formulas(md), "mathml", _PRIORITY)
 
 

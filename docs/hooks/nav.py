@@ -1,4 +1,4 @@
-"""Globs in the navigation: `theory/*.md` stands for every page there that no other entry names, in order of file name."""
+"""Globs in the navigation: `theory/*.md` stands for the pages there that no other entry names, by file name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def on_config(config: Any) -> Any:
     folder = Path(config.docs_dir)
     pages = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.md"))
     named = set(_leaves(config.nav))
-    config.nav = _expanded(config.nav, [page for page in pages if page not in named])
+    config.nav = expanded(config.nav, [page for page in pages if page not in named])
     return config
 
 
@@ -25,13 +25,13 @@ def _leaves(nav: Any) -> list[str]:
     return [leaf for entry in entries for leaf in _leaves(entry)]
 
 
-def _expanded(nav: Nav, free: list[str]) -> Nav:
+def expanded(nav: Nav, free: list[str]) -> Nav:
     entries: Nav = []
     for entry in nav:
         if isinstance(entry, str) and "*" in entry:
             entries += [page for page in free if page.count("/") == entry.count("/") and fnmatch(page, entry)]
         elif isinstance(entry, dict):
-            entries.append({name: _expanded(e, free) if isinstance(e, list) else e for name, e in entry.items()})
+            entries.append({name: expanded(e, free) if isinstance(e, list) else e for name, e in entry.items()})
         else:
             entries.append(entry)
     return entries

@@ -1,4 +1,4 @@
-"""The packages stand in folders of their own names; the reference wants them under `specfrontier`, as imports have them."""
+"""The packages stand in folders of their own names; the reference wants them under `specfrontier`, as imports do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Notebooks that tell the story on the embedded pairs; `run_all` executes them."""
