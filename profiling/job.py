@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specfrontier.decoding import Pair, load_pair
+from specfrontier.decoding import Pair, PairFile, load_pair
 from specfrontier.profiling.folders import writable_folder
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.store import Store
@@ -55,7 +56,12 @@ def open_job(
     problems = found.problems(n, seed)
     writable_folder(out)
     pair = load_pair(name, device=device)
-    store = Store(out)
-    stated = {"task": task, "n": len(problems), **(settings or {})}
-    store.begin_session(provenance(pair.file, seed=seed, settings=stated))
+    store = open_store(pair.file, out, seed=seed, settings={"task": task, "n": len(problems), **(settings or {})})
     return Job(pair, found, problems, store)
+
+
+def open_store(file: PairFile, out: Path, *, seed: int, settings: Mapping[str, Any]) -> Store:
+    """Open a run folder and note who is about to add to it."""
+    store = Store(out)
+    store.begin_session(provenance(file, seed=seed, settings=settings))
+    return store

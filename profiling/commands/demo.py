@@ -20,16 +20,22 @@ def command(
     pair: Annotated[str, typer.Option("--pair", help="Pair to show.")] = DEFAULT_PAIR,
     minutes: Annotated[float, typer.Option("--minutes", help="About how long to measure.")] = 4.0,
     seed: SeedOption = 0,
+    threads: Annotated[int, typer.Option("--threads", help="Of torch; tiny models are fastest on one.")] = 1,
     json: JsonOption = False,
 ) -> None:
     """Profile a pair, predict its frontier, measure it, compare the two, and draw all of it."""
     if not minutes > 0:
         raise InputError(f"minutes is {minutes:g}; give a number > 0")
+    if threads < 1:
+        raise InputError(f"threads is {threads}; give an integer >= 1")
     began = time.monotonic()
+
+    import torch
 
     from specfrontier.profiling.commands import compare, measure, profile
     from specfrontier.profiling.main_job import run_main_job
 
+    torch.set_num_threads(threads)
     out_console = console()
 
     def say(text: str) -> None:

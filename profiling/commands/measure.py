@@ -65,6 +65,9 @@ def command(
     trace: Annotated[bool, typer.Option(help="Record the laws of every position, outside the clock.")] = True,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed configurations again.")] = False,
     device: DeviceOption = None,
+    ray: Annotated[bool, typer.Option("--ray", help="Run on Ray on this machine, one worker a GPU.")] = False,
+    ray_address: Annotated[str | None, typer.Option("--ray-address", help="Run on this Ray cluster.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Ray workers, instead of one a GPU.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure a grid: every effort, rule, block size and seed, and the baselines beside them.
@@ -85,9 +88,11 @@ def command(
 
     from specfrontier.decoding import read_pair_file
     from specfrontier.profiling.grid import default_grid, read_overrides, with_overrides
-    from specfrontier.profiling.job import open_job
+    from specfrontier.profiling.job import open_job, open_store
     from specfrontier.profiling.results import write_measurements
+    from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
     from specfrontier.profiling.sweep import sweep
+    from specfrontier.profiling.tasks.registry import load_task
 
     file = read_pair_file(pair)
     task = task or file.tasks[0]
@@ -96,19 +101,37 @@ def command(
         grid = with_overrides(grid, read_overrides(grid_file))
     grid = with_overrides(grid, flags)
     configurations = grid.configurations(file.name, task)
-    job = open_job(
-        pair,
-        task,
-        out,
-        n=n,
-        data=data,
-        allow_code_execution=allow_code_execution,
-        device=device,
-        seed=grid.seeds[0],
-        settings={"grid": plain(grid)},
-    )
-    done = sweep(job.pair, job.task, job.problems, configurations, job.store, trace=trace, retry_failed=retry_failed)
-    table = write_measurements(job.store)
+    settings = {"grid": plain(grid)}
+    if ray or ray_address is not None or workers is not None:
+        shared = SweepJob(
+            pair=pair,
+            task=task,
+            n=n,
+            seed=grid.seeds[0],
+            configurations=tuple(configurations),
+            folder=out.resolve(),
+            options={"trace": trace, "retry_failed": retry_failed},
+            data=data,
+            allow_code_execution=allow_code_execution,
+        )
+        load_task(task, data, allow_code_execution).problems(n, shared.seed)
+        store = open_store(file, out, seed=shared.seed, settings={"task": task, "n": n, **settings})
+        done = sweep_on_ray(shared, address=ray_address, workers=workers)
+    else:
+        job = open_job(
+            pair,
+            task,
+            out,
+            n=n,
+            data=data,
+            allow_code_execution=allow_code_execution,
+            device=device,
+            seed=grid.seeds[0],
+            settings=settings,
+        )
+        store = job.store
+        done = sweep(job.pair, job.task, job.problems, configurations, store, trace=trace, retry_failed=retry_failed)
+    table = write_measurements(store)
     if json:
         print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
         return

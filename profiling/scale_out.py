@@ -1,0 +1,132 @@
+"""The same sweep on many devices, by Ray: one worker a GPU, one store, workers that die are replaced.
+
+A worker loads its pair once and then runs `sweep` on the shared store, whose claims keep two workers off one problem
+and whose parts make a dead worker's finished problems count. So there is no queue to lose and no result to send:
+workers come back with counts alone. Needs the extra `ray`, and a folder that every worker sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from specfrontier.errors import InputError
+from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.sweep import SweepResult
+
+MOST_RESTARTS = 5
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """What a worker needs to do its share; plain values, so that it can be sent.
+
+    Attributes:
+        pair: a shipped pair's name, or the path of a pair file that the worker sees.
+        task: name of the task.
+        n, seed: of its problems, see `Task.problems`.
+        configurations: of the sweep.
+        folder: of the run, on a file system that every worker sees.
+        options: of `sweep` (`trace`, `retry_failed`).
+        data, allow_code_execution: see `load_task`.
+    """
+
+    pair: str
+    task: str
+    n: int | None
+    seed: int
+    configurations: tuple[Configuration, ...]
+    folder: Path
+    options: dict[str, Any] = field(default_factory=dict)
+    data: Path | None = None
+    allow_code_execution: bool = False
+
+
+def run_share(job: SweepJob) -> SweepResult:
+    """Do whatever part of the sweep nobody else has: what a worker runs, and a process without Ray could too."""
+    from specfrontier.decoding import load_pair
+    from specfrontier.profiling.store import Store
+    from specfrontier.profiling.sweep import sweep
+    from specfrontier.profiling.tasks.registry import load_task
+
+    task = load_task(job.task, job.data, job.allow_code_execution)
+    problems = task.problems(job.n, job.seed)
+    return sweep(load_pair(job.pair), task, problems, job.configurations, Store(job.folder), **job.options)
+
+
+def sweep_on_ray(
+    job: SweepJob, *, address: str | None = None, workers: int | None = None, most_restarts: int = MOST_RESTARTS
+) -> SweepResult:
+    """Run a sweep on a Ray cluster, or on this machine.
+
+    Args:
+        job: the sweep.
+        address: of a running cluster; None starts Ray on this machine.
+        workers: how many; None is one a GPU, or one a processor where there is none.
+        most_restarts: workers that may die before the sweep gives up.
+
+    Raises:
+        InputError: if Ray is not installed or cannot be reached, or too many workers die.
+    """
+    ray = _connect(address)
+    gpus = int(ray.cluster_resources().get("GPU", 0))
+    count = workers or gpus or int(ray.cluster_resources().get("CPU", 1))
+    # Claims decide who does what; Ray's own retries would repeat a share behind our count of the deaths.
+    share = ray.remote(num_gpus=1 if gpus else 0, num_cpus=1, max_retries=0)(run_share)
+    try:
+        return _collect(ray, share, job, count, most_restarts)
+    finally:
+        if address is None:
+            ray.shutdown()
+
+
+def _connect(address: str | None) -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError("Ray is not installed; install it with `pip install 'specfrontier[ray]'`") from error
+    try:
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+    except Exception as error:  # Ray raises several kinds for an address that does not answer
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(f"cannot reach Ray at {address}: {reason}; check --ray-address") from error
+    return ray
+
+
+def _collect(ray: Any, share: Any, job: SweepJob, count: int, most_restarts: int) -> SweepResult:
+    """Wait for every worker, replacing those that die."""
+    running = [share.remote(job) for _ in range(count)]
+    results: list[SweepResult] = []
+    deaths = 0
+    while running:
+        finished, running = ray.wait(running, num_returns=1)
+        try:
+            results.append(ray.get(finished[0]))
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+            deaths += 1
+            if deaths > most_restarts:
+                raise InputError(
+                    f"{deaths} workers died ({type(error).__name__}); what they finished is kept in {job.folder}: look "
+                    "at the workers' memory, then give the same command again"
+                ) from error
+            running.append(share.remote(job))
+        except ray.exceptions.RayTaskError as error:
+            raise InputError(f"a worker failed: {_one_line(error.cause)}") from error
+    return _together(results)
+
+
+def _together(results: Sequence[SweepResult]) -> SweepResult:
+    failed = {label: error for result in results for label, error in result.failed.items()}
+    return SweepResult(
+        measured=sum(result.measured for result in results),
+        reused=min(result.reused for result in results),
+        failed=failed,
+        stopped=any(result.stopped for result in results),
+    )
+
+
+def _one_line(error: object) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
