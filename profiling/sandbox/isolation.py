@@ -25,11 +25,20 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": BOX, "PYTHONH
 class Isolation(Protocol):
     """Wraps a command so that it runs isolated."""
 
-    name: str
-    program: str
-    """What must be installed."""
-    contains: bool
-    """Whether it blocks network, writes and other processes, so that a process limit counts the program's alone."""
+    @property
+    def name(self) -> str:
+        """For messages."""
+        ...
+
+    @property
+    def program(self) -> str:
+        """What must be installed."""
+        ...
+
+    @property
+    def contains(self) -> bool:
+        """Whether it blocks network, writes and other processes, so that a process limit counts the program's alone."""
+        ...
 
     def wrap(self, command: list[str], scratch: Path, limits: Limits) -> list[str]:
         """The command that runs `command` isolated; `scratch` is an empty folder that the run may use up."""

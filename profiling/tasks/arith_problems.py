@@ -80,9 +80,7 @@ def _times(rng: Random, total: int) -> _Step | None:
 def _half(rng: Random, total: int) -> _Step | None:
     if total % 2:
         return None
-    text = rng.choice(
-        ("{He} gives half to {friend}.", "{He} loses half of them.", "Then {he} keeps only half.")
-    )
+    text = rng.choice(("{He} gives half to {friend}.", "{He} loses half of them.", "Then {he} keeps only half."))
     return _Step(text, total, "/", 2, total // 2)
 
 
@@ -109,9 +107,7 @@ def _opening(rng: Random) -> tuple[str, _Step | None, int]:
         text = text.replace("{b}", str(bags)).replace("{e}", str(each)).replace("{bags}", rng.choice(BAGS))
         return text, _Step("", bags, "*", each, bags * each), bags * each
     total = rng.randint(3, 40)
-    text = rng.choice(
-        ("{Name} has {n} {things}.", "{Name} starts with {n} {things}.", "{Name} owns {n} {things}.")
-    )
+    text = rng.choice(("{Name} has {n} {things}.", "{Name} starts with {n} {things}.", "{Name} owns {n} {things}."))
     return text.replace("{n}", str(total)), None, total
 
 
@@ -170,9 +166,6 @@ def vocabulary_words() -> list[str]:
     for _ in range(20_000):
         problem = generate_problem(rng)
         texts.update(
-            f"{problem.question} {problem.answer}".replace(".", " . ")
-            .replace("?", " ? ")
-            .replace(":", " : ")
-            .split()
+            f"{problem.question} {problem.answer}".replace(".", " . ").replace("?", " ? ").replace(":", " : ").split()
         )
     return sorted(word for word in texts if not word.isdigit())

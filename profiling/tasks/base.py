@@ -27,7 +27,10 @@ class TaskProblem:
 class Task(Protocol):
     """A benchmark: where its problems come from, how they are asked, how an output is scored."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name in tables, stores and pair files."""
+        ...
 
     def problems(self, n: int | None, seed: int = 0) -> list[TaskProblem]:
         """The first `n` problems of the order that `seed` gives.
