@@ -49,7 +49,7 @@ class Rates:
 
     def survival(self) -> FloatArray:
         """``[R, B]``: probability that at least n drafted tokens are accepted, as they were drawn."""
-        return np.cumprod(self.keep, axis=-1)
+        return np.asarray(np.cumprod(self.keep, axis=-1), dtype=np.float64)
 
 
 def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rates:

@@ -87,8 +87,8 @@ def compare(
 
 def _joined(measurements: pd.DataFrame, predictions: pd.DataFrame, fitted: Collection[str]) -> pd.DataFrame:
     measured = measurements[measurements["mode"] == "speculative"].reset_index(drop=True)
-    measured = measured.assign(point=[p.key for p in points_of(measured)])
-    predicted = predictions.assign(point=[p.key for p in points_of(predictions)])
+    measured = measured.assign(point=_keys(measured))
+    predicted = predictions.assign(point=_keys(predictions))
     if "fitted" not in predicted:
         predicted["fitted"] = False
     joined = predicted.merge(measured, on="point", suffixes=("", "_measured"))
@@ -96,6 +96,10 @@ def _joined(measurements: pd.DataFrame, predictions: pd.DataFrame, fitted: Colle
         raise InputError("no measured point was predicted; predict Grid.from_table(measurements)")
     joined["scored"] = ~(joined["fitted"].astype(bool) | joined["config"].isin(list(fitted)))
     return joined
+
+
+def _keys(table: pd.DataFrame) -> pd.Series:
+    return pd.Series([point.key for point in points_of(table)], index=table.index, dtype=object)
 
 
 def _figure_rows(joined: pd.DataFrame, figure: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ bisection in cumulative sums of -log(acceptance). All chains advance together, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,26 +105,24 @@ def simulate_generations(
     source = np.repeat(np.arange(generations), copies)
     chain = np.arange(len(source))
     slot = source * tables.width
-    log: list[tuple[NDArray[np.generic], ...]] = []
+    log: list[tuple[NDArray[Any], ...]] = []
     while len(chain):
-        accepted, visited, deviation = tables.draw(slot, generator.standard_exponential(len(slot)))
-        log.append((chain, accepted, visited, deviation, tables.seconds.take(slot)))
-        ahead = accepted + 1
+        kept, seen, departed = tables.draw(slot, generator.standard_exponential(len(slot)))
+        log.append((chain, kept, seen, departed, tables.seconds.take(slot)))
+        ahead = kept + 1
         goes_on = ahead < tables.left.take(slot)
         chain, slot = chain[goes_on], (slot + ahead)[goes_on]
-    chains, accepted, visited, deviation, seconds = (np.concatenate(parts) for parts in zip(*log, strict=True))
-
-    def total(values: NDArray[np.generic]) -> FloatArray:
-        summed: FloatArray = np.bincount(chains, values, minlength=len(source))
-        return summed
-
+    chains, *drawn = (np.concatenate(parts) for parts in zip(*log, strict=True))
+    accepted, visited, deviation, seconds = (
+        np.asarray(np.bincount(chains, values, minlength=len(source)), dtype=np.float64) for values in drawn
+    )
     return Generations(
         source=source,
         rounds=np.bincount(chains, minlength=len(source)),
-        accepted=total(accepted),
-        visited=total(visited),
-        deviation=total(deviation),
-        decode_s=total(seconds),
+        accepted=accepted,
+        visited=visited,
+        deviation=deviation,
+        decode_s=seconds,
     )
 
 
@@ -170,7 +169,7 @@ class _Tables:
         exists = np.minimum(traces.length, size)[row]
         seconds = costs.round_s(effort, layout.requested, layout.verified, layout.context, layout.forwards)
 
-        def flat(values: NDArray[np.generic]) -> NDArray[np.generic]:
+        def flat(values: NDArray[Any]) -> NDArray[Any]:
             return np.pad(values, ((0, 0), (0, 1))).ravel()
 
         return cls(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import pandas as pd
 
@@ -39,11 +40,11 @@ class Effort:
         return f"K={self.steps}" if self.threshold is None else f"tau={self.threshold:g}"
 
     @classmethod
-    def of(cls, steps: object, threshold: object) -> Effort:
+    def of(cls, steps: Any, threshold: Any) -> Effort:
         """From table cells, in which an absent value may be None or NaN."""
         return cls(
-            None if pd.isna(steps) else int(steps),  # type: ignore[call-overload]
-            None if pd.isna(threshold) else float(threshold),  # type: ignore[arg-type]
+            None if pd.isna(steps) else int(steps),
+            None if pd.isna(threshold) else float(threshold),
         )
 
 
@@ -123,8 +124,8 @@ def points_of(table: pd.DataFrame) -> list[Point]:
     missing = [name for name in columns if name not in table]
     if missing:
         raise InputError(f"the table lacks {', '.join(missing)}; its columns must be those of specfrontier.schema")
-    rows: Iterable[tuple[object, ...]] = zip(*(table[name] for name in columns), strict=True)
-    return [Point(Effort.of(k, tau), str(rule), int(b)) for k, tau, rule, b in rows]  # type: ignore[call-overload]
+    rows: Iterable[tuple[Any, ...]] = zip(*(table[name] for name in columns), strict=True)
+    return [Point(Effort.of(k, tau), str(rule), int(b)) for k, tau, rule, b in rows]
 
 
 @lru_cache(maxsize=4096)

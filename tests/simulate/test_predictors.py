@@ -1,0 +1,178 @@
+"""Each predictor against ground truth decoded afresh: what it gets right, and its bias where it does not.
+
+Ground truth is measured to about 1 % (six decodings of 60 problems); tolerances are that noise, doubled, plus the
+bias that the claim allows.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from toy_cases import BLOCK_SIZE, Case, case
+from toy_world import World
+
+from specfrontier.errors import InputError
+from specfrontier.schema import PREDICTIONS
+from specfrontier.simulate import (
+    Anchored,
+    ClosedForm,
+    Grid,
+    PositionDependent,
+    Predictor,
+    Replay,
+    ablation,
+    compare,
+    predict,
+    registered_predictors,
+)
+
+
+def errors(case: Case, predictor: str | Predictor, figure: str = "throughput") -> np.ndarray:
+    """Relative errors on every measured point, the fitted one included."""
+    study, grid = case.study, Grid.from_table(case.measurements)
+    table = predict(study.profile, study.rounds, grid, predictor, configurations=study.configurations, replicates=0)
+    return (table[figure] / case.measurements[figure] - 1).to_numpy()
+
+
+def test_all_predictors_are_registered() -> None:
+    assert set(registered_predictors()) == {"closed-form", "position-dependent", "correlated", "replay", "anchored"}
+
+
+def test_tables_have_the_columns_of_the_schema_and_intervals_hold_their_estimates(hard: Case) -> None:
+    study, grid = hard.study, Grid.from_table(hard.measurements)
+    names = ["closed-form", "position-dependent", "correlated", "replay"]
+    table = predict(study.profile, study.rounds, grid, names, configurations=study.configurations, replicates=200)
+    assert list(table.columns)[: len(PREDICTIONS)] == [column.name for column in PREDICTIONS]
+    assert len(table) == len(names) * len(grid)
+    for name in ("throughput", "latency", "tokens_per_round", "acceptance", "agreement"):
+        assert (table[f"{name}_low"] <= table[name] + 1e-12).all()
+        assert (table[name] <= table[f"{name}_high"] + 1e-12).all()
+    assert table.loc[table["rule"] == "linear:0.0", "fitted"].all()
+    assert not table.loc[table["rule"] != "linear:0.0", "fitted"].any()
+
+
+def test_the_closed_form_is_biased_high_even_where_its_acceptance_is_right(plain: Case) -> None:
+    """One rate for all positions is true here; what Equation 7 leaves out is that texts end, and host time."""
+    assert np.abs(errors(plain, "closed-form", "acceptance")).max() < 0.03
+    assert errors(plain, "closed-form").min() > 0.08
+
+
+def test_whole_texts_remove_that_bias(plain: Case) -> None:
+    assert np.abs(errors(plain, "position-dependent")).max() < 0.06
+
+
+def test_replay_is_nearest_where_every_effect_acts(hard: Case) -> None:
+    of = {name: np.abs(errors(hard, name)[1:]).mean() for name in ("closed-form", "position-dependent", "replay")}
+    assert of["replay"] < 0.05
+    assert of["replay"] < 0.5 * of["position-dependent"] < 0.5 * of["closed-form"]
+
+
+def test_replay_predicts_latency_acceptance_and_agreement(hard: Case) -> None:
+    assert np.abs(errors(hard, "replay", "latency")).max() < 0.08
+    assert np.abs(errors(hard, "replay", "acceptance")).max() < 0.04
+    assert np.abs(errors(hard, "replay", "agreement")).max() < 0.03
+
+
+def test_the_ladder_of_effects_ends_lower_than_it_starts(hard: Case) -> None:
+    study = hard.study
+    table = ablation(study.profile, study.rounds, study.configurations, hard.measurements)
+    for _, rungs in table.groupby("figure"):
+        assert rungs["mean_absolute_error"].iloc[-1] < 0.25 * rungs["mean_absolute_error"].iloc[0]
+        total = rungs["mean_absolute_error"].iloc[0] - rungs["mean_absolute_error"].iloc[-1]
+        assert rungs["gain"].sum() == pytest.approx(total)
+    assert set(table["points"]) == {4}  # the lossless point was fitted on
+
+
+def test_a_second_leniency_removes_the_bias_of_shifted_prefixes() -> None:
+    """Drift makes every accepted drafter token a harder prefix, which lossless traces see too little of."""
+    drifting = case(World(drift=1.5, problems=50), 6, ("linear:0.8", "linear:1.0"), ("lossless", "linear:0.9"))
+    replay, anchored = np.abs(errors(drifting, Replay())), np.abs(errors(drifting, Anchored()))
+    assert anchored.max() < max(0.05, replay.max() + 0.02)
+    one = drifting.study.configurations["rule"] == "lossless"
+    keep = drifting.study.rounds["config"].isin(drifting.study.configurations[one]["config"])
+    with pytest.raises(InputError, match="two leniencies"):
+        predict(
+            drifting.study.profile,
+            drifting.study.rounds[keep],
+            Grid.from_table(drifting.measurements),
+            "anchored",
+            configurations=drifting.study.configurations,
+        )
+
+
+def test_an_anchor_predicts_its_own_rule_from_its_own_rounds() -> None:
+    """At the anchor's rule nothing is extrapolated, so its recorded tokens a round come back (within 4 %)."""
+    anchored = case(World(drift=1.0, problems=50), 2, ("linear:0.6",), ("lossless", "linear:0.6"))
+    study = anchored.study
+    own = study.rounds[study.rounds["config"].str.contains("0.6")]
+    grid = Grid.from_table(anchored.measurements)
+    table = predict(study.profile, study.rounds, grid, "anchored", configurations=study.configurations)
+    assert table["tokens_per_round"][0] == pytest.approx(own["emitted"].sum() / len(own), rel=0.04)
+    assert table["fitted"][0]
+
+
+def test_engine_rates_predict_what_the_profile_predicts(hard: Case) -> None:
+    profile = hard.study.profile
+    reported = PositionDependent(tuple(1 - tv for tv in profile.efforts[0].tv_by_position))
+    grid = Grid.product(steps=(1,), rules=("lossless", "linear:0.5"), block_sizes=(4, BLOCK_SIZE))
+    ours = predict(profile, None, grid, "position-dependent", replicates=0)
+    theirs = predict(profile, None, grid, reported, replicates=0)
+    pd.testing.assert_series_equal(ours["throughput"], theirs["throughput"])
+
+
+def test_a_mean_and_a_decay_are_rates_by_position() -> None:
+    assert PositionDependent.decaying(0.8, 0.5, 3).acceptance == pytest.approx((0.8, 0.4, 0.2))
+    with pytest.raises(InputError, match="decay"):
+        PositionDependent.decaying(0.8, 0.0)
+
+
+def test_intervals_cover_the_truth(hard: Case) -> None:
+    """Replay's 95 % intervals, widened by the measurement's own error, hold most points (bias aside)."""
+    study, grid = hard.study, Grid.from_table(hard.measurements)
+    table = predict(study.profile, study.rounds, grid, "replay", configurations=study.configurations)
+    assert compare(hard.measurements, table).score("replay", "throughput")["coverage"] >= 0.75
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"predictor": "replayed"}, "unknown predictor"),
+        ({"level": 1.5}, "level"),
+        ({"replicates": -1}, "replicates"),
+        ({"configurations": None}, "configurations"),
+        ({"rounds": None, "configurations": None}, "reads recorded rounds"),
+    ],
+)
+def test_bad_requests_are_refused_in_one_line(hard: Case, arguments: dict[str, object], message: str) -> None:
+    study = hard.study
+    given: dict[str, object] = {
+        "rounds": study.rounds,
+        "grid": Grid.from_table(hard.measurements),
+        "configurations": study.configurations,
+    }
+    with pytest.raises(InputError, match=message) as caught:
+        predict(study.profile, **(given | arguments))  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_unprofiled_efforts_and_longer_blocks_are_named(hard: Case) -> None:
+    study = hard.study
+    for K, B, message in ((3, 8, "K=3"), (1, 99, "B = 16")):
+        grid = Grid.product(steps=(K,), rules=("linear:0.5",), block_sizes=(B,))
+        with pytest.raises(InputError, match=message):
+            predict(study.profile, study.rounds, grid, "replay", configurations=study.configurations)
+
+
+def test_importing_simulate_does_not_import_torch() -> None:
+    code = "import sys, specfrontier.simulate, specfrontier.simulate.importers, specfrontier.simulate.scheduling\n"
+    subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
+
+
+def test_closed_form_needs_rounds_only_for_rules_that_are_not_linear(hard: Case) -> None:
+    grid = Grid.product(steps=(1,), rules=("clip:2.0",), block_sizes=(8,))
+    with pytest.raises(InputError, match="reads recorded rounds"):
+        predict(hard.study.profile, None, grid, ClosedForm())
