@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from array_api_compat import device
 
-from specfrontier.theory.arrays import Array, namespace
+from specfrontier.theory.arrays import Array, as_floating, namespace
 
 __all__ = ["COIN_DIVERGENCES", "NEWTON_STEPS", "CoinDivergence", "boosted_probability", "taylor_probability"]
 
@@ -42,15 +42,15 @@ class CoinDivergence:
 
 
 def boosted_probability(p: Array, delta: float, divergence: str = "kl") -> Array:
-    """Largest gamma ``[...]`` with D_f(Bernoulli(gamma) || Bernoulli(p)) <= delta, elementwise in ``p``
-    ``[...]``.
+    """Largest gamma with D_f(Bernoulli(gamma) || Bernoulli(p)) <= delta, elementwise, shape ``[...]`` of ``p``.
 
-    ``p`` in [0, 1], ``delta >= 0``, ``divergence`` a key of ``COIN_DIVERGENCES``. gamma = 1 once delta
-    reaches Phi(1), which is -log p for KL. A fixed number of Newton steps, so an accelerator never waits.
+    gamma = 1 once delta reaches Phi(1), which is -log p for KL. ``p`` holds probabilities, which are not checked:
+    this is the decoder's hot path, a fixed number of Newton steps for which an accelerator never waits. Raises
+    ``ValueError`` if ``delta`` is negative or NaN, or ``divergence`` is no key of ``COIN_DIVERGENCES``.
     """
-    coin = COIN_DIVERGENCES[divergence]
+    coin = _coin(divergence, delta)
+    p = as_floating(p)
     xp = namespace(p)
-    p = xp.asarray(p)
     inner = _interior(p)
     ceiling = coin.ceiling(inner)
     budget = xp.minimum(xp.full_like(inner, delta), ceiling)
@@ -61,12 +61,21 @@ def boosted_probability(p: Array, delta: float, divergence: str = "kl") -> Array
 def taylor_probability(p: Array, delta: float, divergence: str = "kl") -> Array:
     """gamma = min(1, p + sqrt(2 delta p (1 - p) / f''(1))): Equation 18, the form of Cactus's authors.
 
-    Raises ``ValueError`` for total variation, which has no second derivative.
+    Elementwise, shape ``[...]`` of ``p``. Raises ``ValueError`` as ``boosted_probability`` does, and for total
+    variation, which has no second derivative.
     """
-    coin = COIN_DIVERGENCES[divergence]
+    coin = _coin(divergence, delta)
+    p = as_floating(p)
     xp = namespace(p)
-    p = xp.asarray(p)
     return xp.clip(p + _taylor_excess(coin, p, xp.full_like(p, delta)), 0.0, 1.0)
+
+
+def _coin(divergence: str, delta: float) -> CoinDivergence:
+    if divergence not in COIN_DIVERGENCES:
+        raise ValueError(f"divergence must be one of {', '.join(COIN_DIVERGENCES)}, got {divergence!r}")
+    if not delta >= 0:
+        raise ValueError(f"delta must be a divergence budget >= 0, got {delta!r}")
+    return COIN_DIVERGENCES[divergence]
 
 
 def _excess(coin: CoinDivergence, p: Array, delta: Array, ceiling: Array) -> Array:

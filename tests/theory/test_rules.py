@@ -66,7 +66,7 @@ SPECS = [
 ]
 RULES = [rule_from_spec(spec) for spec in SPECS]
 every_rule = pytest.mark.parametrize("rule", RULES, ids=SPECS)
-few = settings(max_examples=12, deadline=None)
+few = settings(max_examples=8, deadline=None)
 
 #: Rules that replace from the verifier's law or its argmax, whatever was rejected.
 REPLACES_FROM_VERIFIER = (TopK, TypicalAcceptance, Greedy)
