@@ -1,0 +1,258 @@
+"""Every family loads from a checkpoint's folder and a pair file, and says in one line why it cannot."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from tiny_families import filled
+from torch import nn
+from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion, Qwen3Config, Qwen3ForCausalLM
+
+from specfrontier.decoding import load_pair
+from specfrontier.decoding.checkpoints import checkpoint_folder
+from specfrontier.decoding.drafters.base import Effort
+from specfrontier.decoding.engine import Settings
+from specfrontier.decoding.networks.adapter import AdaptedBackbone
+from specfrontier.decoding.networks.backbone import Backbone, BackboneConfig
+from specfrontier.decoding.networks.dspark import DSparkConfig, DSparkNetwork
+from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
+from specfrontier.errors import InputError
+
+TOKENIZER = Path(str(resources.files("specfrontier.decoding"))) / "weights" / "arith-verifier"
+VOCAB = json.loads((TOKENIZER / "config.json").read_text())["vocab_size"]
+SHAPE: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 8,
+    "max_position_embeddings": 96,
+    "rope_theta": 10_000.0,
+    "rms_norm_eps": 1e-6,
+}
+LORA = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "down_proj"]}
+GEMMA = {
+    **{name: value for name, value in SHAPE.items() if name != "rope_theta"},
+    "global_head_dim": 8,
+    "num_global_key_value_heads": 1,
+    "sliding_window": 4,
+    "num_experts": 2,
+    "top_k_experts": 1,
+    "moe_intermediate_size": 8,
+}
+
+
+def write_checkpoint(folder: Path, config: dict[str, Any], network: nn.Module, tokenizer: bool = True) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    state = {name: tensor.contiguous().clone() for name, tensor in network.state_dict().items()}
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    for name in ("tokenizer.json", "tokenizer_config.json") if tokenizer else ():
+        shutil.copy(TOKENIZER / name, folder / name)
+    return folder
+
+
+def qwen3_checkpoint(folder: Path, model_type: str = "qwen3", **change: Any) -> Path:
+    shape = {**SHAPE, **change}
+    names = {"qwen3": "Qwen3ForCausalLM", "sdar": "SDARForCausalLM"}
+    config = {**shape, "model_type": model_type, "architectures": [names[model_type]], "mask_token_id": 3}
+    return write_checkpoint(folder, config, filled(Qwen3ForCausalLM(Qwen3Config(**shape))))
+
+
+def backbone(qk_norm: bool) -> nn.Module:
+    return filled(Backbone(BackboneConfig.from_json(SHAPE, attention_bias=not qk_norm, qk_norm=qk_norm)))
+
+
+def dream(folder: Path) -> Path:
+    config = {**SHAPE, "model_type": "Dream", "architectures": ["DreamModel"], "mask_token_id": 3}
+    return write_checkpoint(folder, config, backbone(False))
+
+
+def sdar(folder: Path) -> Path:
+    config = {**SHAPE, "architectures": ["SDARForCausalLM"], "mask_token_id": 3, "block_size": 4}
+    return write_checkpoint(folder, config, backbone(True))
+
+
+def dflash(folder: Path) -> Path:
+    config = {**SHAPE, "architectures": ["DFlashDraftModel"], "block_size": 4, "model_type": "qwen3"}
+    config["dflash_config"] = {"mask_token_id": 3, "target_layer_ids": [0, 1]}
+    network = FeatureBackbone(BackboneConfig.from_json(SHAPE, attention_bias=False, qk_norm=True), 2)
+    return write_checkpoint(folder, config, filled(network), tokenizer=False)
+
+
+def dspark(folder: Path) -> Path:
+    config = {**SHAPE, "architectures": ["Qwen3DSparkModel"], "block_size": 4, "mask_token_id": 3}
+    config |= {"target_layer_ids": [0, 1], "markov_rank": 2, "model_type": "qwen3"}
+    config |= {"enable_confidence_head": True, "confidence_head_with_markov": True}
+    return write_checkpoint(folder, config, filled(DSparkNetwork(DSparkConfig.from_json(config))), tokenizer=False)
+
+
+def uno(folder: Path) -> Path:
+    qwen3_checkpoint(folder, "sdar")
+    network = AdaptedBackbone(backbone(True), LORA)
+    (folder / "adapter").mkdir()
+    (folder / "adapter" / "adapter_config.json").write_text(json.dumps(LORA))
+    tensors = {n: torch.randn(network.get_parameter(ours).shape) for n, ours in network.adapter_names().items()}
+    save_file(tensors, folder / "adapter" / "adapter_model.safetensors")
+    return folder
+
+
+def diffusion_gemma(folder: Path) -> Path:
+    config = DiffusionGemmaConfig(text_config=GEMMA, vision_config=None, canvas_length=4)
+    filled(DiffusionGemmaForBlockDiffusion(config)).save_pretrained(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(TOKENIZER / name, folder / name)
+    return folder
+
+
+DRAFTERS: dict[str, Callable[[Path], Path]] = {
+    "masked": dream,
+    "uniform": dream,
+    "block-diffusion": sdar,
+    "dflash": dflash,
+    "dspark": dspark,
+    "uno": uno,
+    "diffusion-gemma": diffusion_gemma,
+    "autoregressive": qwen3_checkpoint,
+}
+
+
+def pair_file(
+    tmp_path: Path, family: str, drafter: Path | str, verifier: Path | str | None = None, extra: str = ""
+) -> str:
+    verifier = verifier or (drafter if family == "uno" else qwen3_checkpoint(tmp_path / "verifier"))
+    text = f"""
+name = "tiny"
+summary = "tiny"
+block_size = 4
+max_new_tokens = 12
+
+[verifier]
+checkpoint = "{verifier}"
+
+[drafter]
+family = "{family}"
+checkpoint = "{drafter}"
+{extra}
+"""
+    path = tmp_path / "tiny.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.parametrize("family", DRAFTERS)
+def test_a_family_loads_from_folders_and_drafts(family: str, tmp_path: Path) -> None:
+    pair = load_pair(pair_file(tmp_path, family, DRAFTERS[family](tmp_path / "drafter")), device="cpu")
+    out = pair.generate("Tom has 3 apples.", seed=1)
+    assert 0 < len(out.tokens) <= 12
+    assert any(r.drafted for r in out.rounds)
+
+
+def test_uno_shares_the_verifiers_tensors(tmp_path: Path) -> None:
+    pair = load_pair(pair_file(tmp_path, "uno", uno(tmp_path / "drafter")), device="cpu")
+    ours = pair.engine.drafter.network.backbone.model.layers[0].mlp.up_proj.weight  # type: ignore[attr-defined]
+    theirs = pair.engine.verifier.network.model.layers[0].mlp.up_proj.weight
+    assert ours.data_ptr() == theirs.data_ptr()
+
+
+def test_greedy_proposals_are_one_option_away(tmp_path: Path) -> None:
+    path = pair_file(tmp_path, "masked", dream(tmp_path / "drafter"))
+    assert load_pair(path, device="cpu", options={"temperature": 0}).engine.drafter.sampling.greedy  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("family", "made", "words"),
+    [
+        ("masked", sdar, ("SDARForCausalLM", "DreamModel")),
+        ("block-diffusion", dream, ("DreamModel", "SDARForCausalLM")),
+        ("autoregressive", dflash, ("DFlashDraftModel", "causal")),
+        ("dspark", dflash, ("DFlashDraftModel", "Qwen3DSparkModel")),
+    ],
+)
+def test_a_wrong_architecture_is_named(
+    family: str, made: Callable[[Path], Path], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load_pair(pair_file(tmp_path, family, made(tmp_path / "drafter")), device="cpu")
+    assert all(word in str(caught.value) for word in words)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_feature_drafter_must_fit_its_verifier(tmp_path: Path) -> None:
+    verifier = qwen3_checkpoint(tmp_path / "verifier", hidden_size=32)
+    with pytest.raises(InputError, match=r"width 16.*width 32"):
+        load_pair(pair_file(tmp_path, "dflash", dflash(tmp_path / "drafter"), verifier), device="cpu")
+
+
+def test_a_tokenizer_that_differs_is_named_with_its_first_differing_token(tmp_path: Path) -> None:
+    drafter = dream(tmp_path / "drafter")
+    table = json.loads((drafter / "tokenizer.json").read_text())
+    vocabulary = table["model"]["vocab"]
+    one, other = sorted(vocabulary, key=vocabulary.get)[-2:]
+    vocabulary[one], vocabulary[other] = vocabulary[other], vocabulary[one]
+    (drafter / "tokenizer.json").write_text(json.dumps(table))
+    with pytest.raises(InputError) as caught:
+        load_pair(pair_file(tmp_path, "masked", drafter), device="cpu")
+    message = str(caught.value)
+    assert "verifier" in message
+    assert "drafter" in message
+    assert repr(one) in message or repr(other) in message
+
+
+def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
+    drafter = sdar(tmp_path / "drafter")
+    state = backbone(True).state_dict()
+    del state["model.norm.weight"]
+    save_file(dict(state), drafter / "model.safetensors")
+    with pytest.raises(InputError, match=r"lacks tensor model\.norm\.weight"):
+        load_pair(pair_file(tmp_path, "block-diffusion", drafter), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("GatedRepoError", "gated"), ("RepositoryNotFoundError", "no repository"), ("LocalEntryNotFoundError", "network")],
+)
+def test_a_checkpoint_that_cannot_be_had_is_one_line(error: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    def refuse(*_: object, **__: object) -> None:
+        kind = getattr(errors, error)
+        response = httpx.Response(403, request=httpx.Request("GET", "https://huggingface.co"))
+        raise kind("refused", response=response) if issubclass(kind, errors.HfHubHTTPError) else kind("refused")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    with pytest.raises(InputError, match=words) as caught:
+        checkpoint_folder("some/model")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_block_beyond_the_models_maximum_is_refused(tmp_path: Path) -> None:
+    pair = load_pair(pair_file(tmp_path, "block-diffusion", sdar(tmp_path / "drafter")), device="cpu")
+    with pytest.raises(InputError, match="at most 4"):
+        pair.generate("Tom", block_size=5)
+
+
+def test_a_prompt_beyond_the_context_is_refused(tmp_path: Path) -> None:
+    pair = load_pair(pair_file(tmp_path, "block-diffusion", sdar(tmp_path / "drafter")), device="cpu")
+    assert pair.context_length == 96 - 4
+    with pytest.raises(InputError, match="context of 92"):
+        pair.run_ids(pair.random_prompt(90), Settings(Effort(1), block_size=4, max_new_tokens=3))
+
+
+@pytest.mark.parametrize("family", ["dflash", "dspark"])
+def test_a_feature_drafter_refuses_more_than_one_step_and_says_why(family: str, tmp_path: Path) -> None:
+    pair = load_pair(pair_file(tmp_path, family, DRAFTERS[family](tmp_path / "drafter")), device="cpu")
+    with pytest.raises(InputError, match="hidden states"):
+        pair.generate("Tom", steps=2)
