@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _ROOT = Path(__file__).resolve().parents[2]
 MARKER = re.compile(r"^<!-- generated: (?P<name>\w+)(?: (?P<argument>\S+))? -->$", re.MULTILINE)
-_BYTES_BF16 = 2
 _PAPER_PROBLEMS = {"gsm8k": 500, "humaneval": 164, "gpqa": 198}
 """Problems of each benchmark in the paper (Table 1)."""
 
@@ -63,15 +62,21 @@ def predictors() -> str:
 
 
 def pairs() -> str:
-    """Every shipped pair with the settings of its file, and the bytes of its weights in bfloat16."""
+    """Every shipped pair with the settings of its file, and the memory that `check_memory` asks for in bfloat16."""
+    import torch
+
+    from specfrontier.decoding.memory import GIB, memory_need
+
     rows = []
     for pair in _pairs():
         limits = "<br>".join(f"{task}: {limit}" for task, limit in pair.max_new_tokens.items())
-        gigabytes = sum(pair.parameters) * _BYTES_BF16
+        need = memory_need(pair, torch.bfloat16)
+        weights, total = (need.verifier + need.drafter) / GIB, need.total / GIB
         drafter = f"{_model(pair.drafter)}<br>family `{pair.drafter.family}`"
-        row = (f"`{pair.name}`", _model(pair.verifier), drafter, str(pair.block_size), limits, f"{gigabytes:.3g}")
-        rows.append(row)
-    return _table(("Pair", "Verifier", "Drafter", "B", "Token limit", "Weights, GB"), rows)
+        settings = (f"`{pair.name}`", _model(pair.verifier), drafter, str(pair.block_size), limits)
+        rows.append((*settings, f"{weights:.3g}", f"{total:.3g}"))
+    header = ("Pair", "Verifier", "Drafter", "B", "Token limit", "Weights, GiB", "Total, GiB")
+    return _table(header, rows)
 
 
 def sweeps() -> str:

@@ -23,7 +23,16 @@ _PRIORITY = 22
 # Browsers style single letters by their own code points only; the converter writes attributes.
 _VARIANT = re.compile(r'<(m[in]) mathvariant="(double-struck|script|bold)">(\w)</\1>')
 _VARIANT_NAMES = {"double-struck": "DOUBLE-STRUCK", "script": "SCRIPT", "bold": "BOLD"}
-_FUNCTION = re.compile(r"<mi>(log|exp|sinh|cosh|tanh|sin|cos|det|dim)</mi>(?=(<mo stretchy=\"false\">&#x00028;)?)")
+_FUNCTION = re.compile(r"<mi>(arg|log|exp|sinh|cosh|tanh|sin|cos|det|dim)</mi>(?=(<mo stretchy=\"false\">&#x00028;)?)")
+_LEFT_OVER = {  # delimiters after \big, and what the converter takes for an identifier
+    ">\\{<": ">{<",
+    ">\\}<": ">}<",
+    ">\\|<": ">&#x02016;<",
+    ">\\Vert<": ">&#x02016;<",
+    ">\\vert<": ">|<",
+    "<mi>\\arg</mi>": "<mi>arg</mi>",
+    "<mi>&#x0007E;</mi>": "<mo>&#x0223C;</mo>",
+}
 _OPERATOR_NAME = re.compile(r"\\operatorname\{(\w*\d\w*)\}")
 
 
@@ -31,8 +40,8 @@ def to_mathml(tex: str, *, display: bool) -> str:
     """MathML of a formula; ValueError if it holds a command that the converter does not know."""
     source = _OPERATOR_NAME.sub(r"\\text{\1}", " ".join(tex.split()))
     mathml = str(convert(source, display="block" if display else "inline"))
-    mathml = mathml.replace("\\{", "{").replace("\\}", "}")  # the converter leaves \bigl\{ as it is
-    mathml = mathml.replace("<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>")  # \sim is a relation
+    for left, right in _LEFT_OVER.items():
+        mathml = mathml.replace(left, right)
     mathml = _VARIANT.sub(_styled, mathml)
     mathml = _FUNCTION.sub(_spaced, mathml)
     if "\\" in mathml:

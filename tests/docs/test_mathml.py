@@ -52,3 +52,8 @@ def test_letter_styles_are_code_points_because_browsers_ignore_the_attribute(tex
 def test_a_command_that_cannot_be_rendered_stops_the_build() -> None:
     with pytest.raises(ValueError, match=r"cannot render \\nosuchcommand in the formula"):
         to_mathml(r"\nosuchcommand x", display=False)
+
+
+@pytest.mark.parametrize("tex", [r"\bigl\{ x \bigr\}", r"p\,\big\Vert\,q", r"\arg\max p", r"\operatorname{expm1}(x)"])
+def test_what_the_converter_leaves_over_is_rendered_too(tex: str) -> None:
+    assert "\\" not in to_mathml(tex, display=True)
