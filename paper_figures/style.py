@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
+from matplotlib.colors import to_rgb
 
 COLUMN_IN = 3.4  # width of one journal column, inches
 PAGE_IN = 7.0  # width of two columns and their gap, inches
@@ -25,7 +26,7 @@ CARD = (1.0, 1.0, 1.0, 0.93)
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 
-_RC: dict[str, Any] = {
+_RC: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
     "axes.grid": True,
@@ -101,8 +102,8 @@ def ordered_colours(count: int) -> list[Colour]:
     Lightness rises along the scale, so the order survives every colour blindness and a grey print.
     """
     if count == 1:
-        return [tuple(mpl.colormaps["viridis"](0.3)[:3])]
-    return [tuple(mpl.colormaps["viridis"](0.03 + 0.83 * i / (count - 1))[:3]) for i in range(count)]
+        return [to_rgb(mpl.colormaps["viridis"](0.3))]
+    return [to_rgb(mpl.colormaps["viridis"](0.03 + 0.83 * i / (count - 1))) for i in range(count)]
 
 
 def named_colours(names: Sequence[str]) -> dict[str, Colour]:

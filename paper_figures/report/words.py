@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pandas as pd
 
@@ -11,11 +12,11 @@ from specfrontier.paper_figures.efforts import effort_of
 _MODES = {"autoregressive": "verifier alone", "drafter": "drafter alone", "assisted": "assisted generation"}
 
 
-def number(value: object, digits: int = 3) -> str:
+def number(value: Any, digits: int = 3) -> str:
     """A number with some significant digits and no exponent; a dash where there is none."""
-    if value is None or pd.isna(value) or not math.isfinite(float(value)):  # type: ignore[arg-type]
+    if value is None or pd.isna(value) or not math.isfinite(float(value)):
         return "–"
-    value = float(value)  # type: ignore[arg-type]
+    value = float(value)
     if value == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
@@ -23,18 +24,18 @@ def number(value: object, digits: int = 3) -> str:
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
 
 
-def with_error(value: object, error: object, digits: int = 3) -> str:
+def with_error(value: Any, error: Any, digits: int = 3) -> str:
     """`12.3 ± 0.4`, or the value alone where its error is unknown."""
     spread = number(error, 2)
     return number(value, digits) if spread == "–" else f"{number(value, digits)} ± {spread}"
 
 
-def percent(value: object, error: object = None) -> str:
+def percent(value: Any, error: Any = None) -> str:
     """A share as per cent, with its standard error where known."""
     if value is None or pd.isna(value):
         return "–"
-    text = f"{100 * float(value):.1f}"  # type: ignore[arg-type]
-    return text if error is None or pd.isna(error) else f"{text} ± {100 * float(error):.1f}"  # type: ignore[arg-type]
+    text = f"{100 * float(value):.1f}"
+    return text if error is None or pd.isna(error) else f"{text} ± {100 * float(error):.1f}"
 
 
 def setting(row: pd.Series) -> str:

@@ -10,15 +10,15 @@ import pandas as pd
 
 from specfrontier.paper_figures.outputs import save_table, save_text
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "±": r"$\pm$", "→": r"$\to$", "≤": r"$\leq$", "∈": r"$\in$", "λ": r"$\lambda$", "τ": r"$\tau$", "δ": r"$\delta$",
     "…": r"\ldots{}", "–": "--", "−": "$-$", "×": r"$\times$", "\n": r"\newline ",
-}  # fmt: skip
-_MARKDOWN = {
+})  # fmt: skip
+_MARKDOWN = str.maketrans({
     "\\": "\\\\", "|": r"\|", "<": "&lt;", ">": "&gt;", "*": r"\*", "_": r"\_", "`": r"\`", "\n": "<br>",
-}  # fmt: skip
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,5 +69,5 @@ def save_rendered(table: Table, out: Path, name: str) -> list[Path]:
     ]
 
 
-def _escape(text: object, table: dict[str, str]) -> str:
-    return str(text).translate(str.maketrans(table))
+def _escape(text: object, table: dict[int, str]) -> str:
+    return str(text).translate(table)

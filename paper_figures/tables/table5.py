@@ -35,9 +35,9 @@ def budget_text(budgets: tuple[float, ...]) -> str:
 
 
 def _measured(source: RunSource) -> list[Row]:
-    rows = sweep(source.measurements)
-    rows = rows[(rows["family"] == "cactus") & rows["steps"].notna()]
+    rows = sweep(source.measurements, family="cactus").dropna(subset=["steps"])
     return [
         (f"{pair} / {task}", int(steps), tuple(sorted(float(b) for b in group["leniency"].unique())))
         for (pair, task, steps), group in rows.groupby(["pair", "task", "steps"], sort=False)
+        if (group["family"] == "cactus").any()
     ]

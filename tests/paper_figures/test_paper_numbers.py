@@ -1,4 +1,4 @@
-"""What the paper prints is internally consistent, apart from what is listed, and the theory's figures follow from it."""
+"""What the paper prints is consistent, apart from what is listed, and the theory's figures follow from it."""
 
 from dataclasses import replace
 

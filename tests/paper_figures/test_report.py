@@ -1,5 +1,7 @@
 """The report holds what it promises, escapes what it is given, and works in a browser without a network."""
 
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -145,14 +147,12 @@ def test_in_a_browser_a_point_says_its_settings_and_hostile_text_stays_text(run,
     attacked = replace(run, name=hostile, problems=problems)
     path = write_report(attacked, tmp_path, tokenize=words_as_tokens)
     path.write_text(path.read_text(encoding="utf-8").replace("<body>", f"<body>{PROBE}"), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1000,800", "--dump-dom"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", "--window-size=1000,800", "--dump-dom"]
     command = [CHROMIUM, *flags, f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     found = re.search(r'data-result="([^"]*)"', dom)
     assert found, dom[:500]
-    import html
-    import json
-
     result = json.loads(html.unescape(found[1]))
     assert result["said"].splitlines()[0].startswith("K=")
     assert "tokens/s" in result["said"]

@@ -3,6 +3,9 @@
 import pytest
 
 from specfrontier.errors import InputError
+from specfrontier.paper_figures import draw
+from specfrontier.paper_figures.report.page import report_page
+from specfrontier.paper_figures.report.samples import words_as_tokens
 from specfrontier.paper_figures.run import RunSource, combine, read_run
 
 
@@ -37,3 +40,7 @@ def test_what_the_schema_stores_comes_back(run, tmp_path):
     assert back.measurements["throughput"].tolist() == run.measurements["throughput"].tolist()
     assert back.profile("toy-masked") == run.profiles[0]
     assert back.diffusion_pairs == ["toy-masked"]
+    for which in ("3", "6", "7", "table1", "table4", "examples"):  # nullable integers and booleans draw as well
+        assert draw(which, back, tmp_path / "figures", ("svg",))
+    text = report_page(back, words_as_tokens)
+    assert text == report_page(run, words_as_tokens).replace("synthetic", back.name)
