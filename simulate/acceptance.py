@@ -13,6 +13,7 @@ two agree more or less than elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,14 @@ from numpy.typing import NDArray
 from specfrontier.errors import InputError
 from specfrontier.simulate.grid import linear_leniency
 from specfrontier.simulate.traces import Traces
-from specfrontier.theory.rules import AcceptanceRule, Lossless
+from specfrontier.theory.rules import AcceptanceRule
 
-__all__ = ["Rates", "rates"]
+__all__ = ["SURE", "Rates", "cumulative", "rates"]
 
 FloatArray = NDArray[np.float64]
-_LOSSLESS = Lossless()
+
+#: Acceptance below e^-40 counts as rejection, which bounds sums of -log(acceptance).
+SURE = 40.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,17 @@ class Rates:
         """``[R, B]``: probability that at least n drafted tokens are accepted, as they were drawn."""
         return np.asarray(np.cumprod(self.keep, axis=-1), dtype=np.float64)
 
+    @cached_property
+    def losses(self) -> FloatArray:
+        """``[R, B + 1]``: cumulative -log(keep), each term cut at `SURE`."""
+        loss = np.minimum(-np.log(np.maximum(self.keep, np.exp(-SURE))), SURE)
+        return cumulative(np.maximum(loss, 0.0))
+
+    @cached_property
+    def departed(self) -> FloatArray:
+        """``[R, B + 1]``: cumulative deviation, were every position visited."""
+        return cumulative(self.deviation)
+
 
 def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rates:
     """Evaluate `rule` on every position of `traces`.
@@ -73,10 +87,17 @@ def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rate
             f"{rule.spec} decides on whole rows of p and q, which traces do not hold; predict a pointwise rule or "
             "measure this one"
         )
-    exists = traces.exists
-    keep = np.where(exists, rule.acceptance_at(traces.p_y, traces.q_y), 0.0)
     lam = linear_leniency(rule)
-    if lam is not None and average:
-        return Rates(keep, np.where(exists, 1 - (1 - lam) * traces.tv, 0.0), lam * traces.tv)
-    lossless = np.where(exists, _LOSSLESS.acceptance_at(traces.p_y, traces.q_y), 0.0)
-    return Rates(keep, keep, np.maximum(keep - lossless, 0.0))
+    if lam is None:
+        keep = np.where(traces.exists, rule.acceptance_at(traces.p_y, traces.q_y), 0.0)
+        return Rates(keep, keep, np.maximum(keep - traces.strict, 0.0))
+    # min(1, ((1 - λ) p + λ q) / q) = λ + (1 - λ) min(1, p / q): one division serves every λ.
+    keep = np.where(traces.exists, lam + (1 - lam) * traces.strict, 0.0)
+    if not average:
+        return Rates(keep, keep, np.maximum(keep - traces.strict, 0.0))
+    return Rates(keep, np.where(traces.exists, 1 - (1 - lam) * traces.tv, 0.0), lam * traces.tv)
+
+
+def cumulative(values: FloatArray) -> FloatArray:
+    """``[n, m + 1]`` cumulative sums along rows, from 0."""
+    return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))

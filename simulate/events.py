@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from specfrontier.simulate.acceptance import Rates
+from specfrontier.simulate.acceptance import SURE, Rates
 from specfrontier.simulate.chain import Layout, text_places
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.grid import Effort
@@ -25,9 +25,6 @@ __all__ = ["Generations", "simulate_generations"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-#: Acceptance below e^-40 is a rejection: bounds the cumulative sums so that rows can share one sorted array.
-_SURE = 40.0
 
 
 @dataclass(frozen=True)
@@ -159,6 +156,7 @@ class _Tables:
     def of(cls, traces: Traces, layout: Layout, rule: Rates, costs: Costs, effort: Effort, block_size: int) -> _Tables:
         size = min(block_size, traces.block_size)
         alpha, deviation = text_places(traces, rule, layout)
+        text = Rates(alpha, alpha, deviation)
         longest = layout.row.shape[1]
         place = np.arange(longest)
         at = np.where(layout.row >= 0, place, longest)
@@ -174,15 +172,15 @@ class _Tables:
 
         return cls(
             width=longest + 1,
-            along_text=_ascending(alpha),
+            along_text=_ascending(text.losses),
             left=flat(layout.left),
             on_text=flat(on_text),
-            draft=flat(row * (size + 1)),
+            draft=flat(row * (traces.block_size + 1)),
             in_draft=flat(np.where(ahead < longest, np.minimum(exists, room - on_text), 0)),
-            text_deviation=_cumulative(deviation).ravel(),
+            text_deviation=text.departed.ravel(),
             seconds=flat(np.broadcast_to(seconds, layout.row.shape)),
-            along_draft=_ascending(rule.keep[:, :size]),
-            draft_deviation=_cumulative(rule.deviation[:, :size]).ravel(),
+            along_draft=_ascending(rule.losses),
+            draft_deviation=rule.departed.ravel(),
         )
 
     def expected_rounds(self, traces: Traces) -> float:
@@ -222,16 +220,9 @@ class _Tables:
         return accepted, visited, self.draft_deviation.take(base + visited)
 
 
-def _cumulative(values: FloatArray) -> FloatArray:
-    """``[n, m + 1]`` cumulative sums from 0."""
-    return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
-
-
-def _ascending(acceptance: FloatArray) -> FloatArray:
-    """Cumulative -log(acceptance) ``[n, m + 1]`` as one ascending array: each row starts beyond the one before it."""
-    loss = np.minimum(-np.log(np.maximum(acceptance, np.exp(-_SURE))), _SURE)
-    sums = _cumulative(np.maximum(loss, 0.0))
-    # A budget beyond _SURE has probability e^-40; the gap keeps any smaller one within its own row.
-    stride = float(sums[:, -1].max()) + 2 * _SURE
+def _ascending(sums: FloatArray) -> FloatArray:
+    """Rows ``[n, m + 1]`` of cumulative losses as one ascending array: each starts beyond the one before it."""
+    # A budget beyond SURE has probability e^-40; the gap keeps any smaller one within its own row.
+    stride = float(sums[:, -1].max()) + 2 * SURE
     flat: FloatArray = (sums + stride * np.arange(len(sums))[:, None]).ravel()
     return flat

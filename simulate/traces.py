@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.grid import Effort, Point, points_of
+from specfrontier.theory.rules import Lossless
 
 __all__ = ["Recorded", "Traces"]
 
@@ -85,6 +86,11 @@ class Traces:
     def exists(self) -> NDArray[np.bool_]:
         """``[R, B]``: whether the position exists."""
         return np.arange(self.block_size) < self.length[:, None]
+
+    @cached_property
+    def strict(self) -> FloatArray:
+        """``[R, B]``: min(1, p(y)/q(y)), the probability of accepting each drafted token losslessly."""
+        return np.where(self.exists, Lossless().acceptance_at(self.p_y, self.q_y), 0.0)
 
     def by_generation(self, values: FloatArray) -> FloatArray:
         """Sum ``[..., R]`` over the rounds of each generation, ``[..., G]``."""

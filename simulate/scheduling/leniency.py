@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.simulate.scheduling.policy import PolicyComparison
 from specfrontier.simulate.traces import Traces
-from specfrontier.theory.rules import Lossless
 from specfrontier.theory.schedules import tv_schedule_for_budget
 
 __all__ = ["compare_leniency_schedule", "distances_by_position", "round_under_schedule"]
@@ -26,9 +25,8 @@ def round_under_schedule(traces: Traces, lam: ArrayLike) -> tuple[float, float]:
     left out, for the schedule and its rival alike.
     """
     leniency = np.broadcast_to(np.asarray(lam, dtype=np.float64), (traces.block_size,))
-    strict = Lossless().acceptance_at(traces.p_y, traces.q_y)
     exists = traces.exists
-    keep = np.where(exists, (1 - leniency) * strict + leniency, 0.0)
+    keep = np.where(exists, (1 - leniency) * traces.strict + leniency, 0.0)
     reach = np.concatenate([np.ones((traces.rounds, 1)), np.cumprod(keep[:, :-1], axis=1)], axis=1) * exists
     accepted = reach * (1 - (1 - leniency) * traces.tv)
     # Nothing follows an accepted end token.
@@ -39,8 +37,8 @@ def round_under_schedule(traces: Traces, lam: ArrayLike) -> tuple[float, float]:
 
 def distances_by_position(traces: Traces) -> FloatArray:
     """``[B]`` mean TV_k over the rounds that reach k losslessly; beyond what is reached, the last mean."""
-    strict = np.where(traces.exists, Lossless().acceptance_at(traces.p_y, traces.q_y), 0.0)
-    reach = np.concatenate([np.ones((traces.rounds, 1)), np.cumprod(strict[:, :-1], axis=1)], axis=1) * traces.exists
+    reach = np.concatenate([np.ones((traces.rounds, 1)), np.cumprod(traces.strict[:, :-1], axis=1)], axis=1)
+    reach *= traces.exists
     weight = reach.sum(axis=0)
     known = int(np.flatnonzero(weight > 0)[-1]) + 1
     means = (reach * traces.tv).sum(axis=0)[:known] / weight[:known]

@@ -1,0 +1,96 @@
+"""Scores are of held-out points only, and say what a perfect and a wrong prediction would get."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from specfrontier.errors import InputError
+from specfrontier.schema import MEASUREMENTS, PREDICTIONS
+from specfrontier.simulate import compare
+
+THROUGHPUT = np.array([100.0, 150.0, 120.0, 200.0, 170.0])
+ACCURACY = np.array([0.90, 0.80, 0.85, 0.60, 0.75])
+
+
+def measured(noise: float = 0.01) -> pd.DataFrame:
+    n = len(THROUGHPUT)
+    table = pd.DataFrame({c.name: np.full(n, np.nan) for c in MEASUREMENTS})
+    return table.assign(
+        config=[f"c{i}" for i in range(n)], pair="toy", task="toy", mode="speculative", n=100,
+        steps=1, rule=[f"linear:{i / 10}" for i in range(n)], block_size=8,
+        throughput=THROUGHPUT, throughput_se=noise * THROUGHPUT, latency=50 / THROUGHPUT, latency_se=0.0,
+        accuracy=ACCURACY, accuracy_se=0.03,
+    )  # fmt: skip
+
+
+def predicted(factor: np.ndarray | float = 1.0, fitted: tuple[int, ...] = (0,)) -> pd.DataFrame:
+    n = len(THROUGHPUT)
+    table = pd.DataFrame({c.name: np.full(n, np.nan) for c in PREDICTIONS})
+    speed = THROUGHPUT * factor
+    return table.assign(
+        predictor="mine", pair="toy", steps=1, rule=[f"linear:{i / 10}" for i in range(n)], block_size=8,
+        throughput=speed, throughput_low=0.98 * speed, throughput_high=1.02 * speed,
+        latency=50 / speed, accuracy=ACCURACY, fitted=np.isin(np.arange(n), fitted),
+    )  # fmt: skip
+
+
+def test_a_perfect_prediction_scores_zero_and_finds_the_whole_frontier() -> None:
+    found = compare(measured(), predicted())
+    score = found.score("mine", "throughput")
+    assert (score["mean_absolute_error"], score["bias"], score["kendall_tau"], score["coverage"]) == (0, 0, 1, 1)
+    plane = found.frontiers[found.frontiers["speed"] == "throughput"].iloc[0]
+    assert (plane["overlap"], plane["found"], plane["attained"]) == (1, 1, 1)
+    assert plane["hypervolume_ratio"] == pytest.approx(1)
+
+
+def test_bias_is_signed_and_errors_are_relative() -> None:
+    score = compare(measured(), predicted(0.9)).score("mine", "throughput")
+    assert score["mean_absolute_error"] == pytest.approx(0.1)
+    assert score["bias"] == pytest.approx(-0.1)
+    assert score["coverage"] == 0
+
+
+def test_fitted_points_are_never_scored() -> None:
+    wrong_where_fitted = np.array([9.0, 1.0, 1.0, 1.0, 1.0])
+    found = compare(measured(), predicted(wrong_where_fitted))
+    assert found.score("mine", "throughput")["points"] == 4
+    assert found.score("mine", "throughput")["mean_absolute_error"] == 0
+    assert found.table["scored"].sum() < len(found.table)
+    without = compare(measured(), predicted(fitted=()), fitted=["c1", "c2"])
+    assert without.score("mine", "throughput")["points"] == 3
+    with pytest.raises(InputError, match="every shared point"):
+        compare(measured(), predicted(fitted=(0, 1, 2, 3, 4)))
+
+
+def test_the_noise_floor_is_what_a_perfect_prediction_would_score() -> None:
+    """20,000 draws of noise: the mean absolute error is known to 1 % (three standard errors)."""
+    noise = 0.05
+    draws = np.random.default_rng(0).standard_normal(20_000) * noise
+    floor = compare(measured(noise), predicted()).score("mine", "throughput")["noise_floor"]
+    assert floor == pytest.approx(np.abs(draws).mean(), rel=0.02)
+
+
+def test_a_reversed_ranking_has_tau_minus_one_and_a_poor_frontier() -> None:
+    found = compare(measured(), predicted(THROUGHPUT.min() * THROUGHPUT.max() / THROUGHPUT**2, fitted=()))
+    assert found.score("mine", "throughput")["kendall_tau"] == pytest.approx(-1)
+    plane = found.frontiers[found.frontiers["speed"] == "throughput"].iloc[0]
+    assert plane["found"] < 1
+    assert plane["attained"] < 1
+
+
+def test_points_are_matched_by_setting_not_by_order_and_json_round_trips() -> None:
+    shuffled = predicted(1.1).sample(frac=1, random_state=0)
+    found = compare(measured(), shuffled)
+    assert found.score("mine", "throughput")["bias"] == pytest.approx(0.1)
+    assert {"scores", "frontiers", "table"} == set(json.loads(found.to_json()))
+
+
+def test_nothing_shared_is_an_error() -> None:
+    with pytest.raises(InputError, match="no measured point was predicted"):
+        compare(measured(), predicted().assign(block_size=99))
+    with pytest.raises(InputError, match="no score"):
+        compare(measured(), predicted()).score("mine", "agreement")

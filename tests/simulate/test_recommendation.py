@@ -1,0 +1,124 @@
+"""Accuracy from few points, and the answer to what to deploy."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from test_comparison import measured
+
+from specfrontier.errors import InputError
+from specfrontier.schema import PREDICTIONS
+from specfrontier.simulate import Goal, fit_quality, recommend
+
+SPEED = np.array([100.0, 150.0, 152.0, 200.0])
+AGREEMENT = np.array([1.0, 0.95, 0.94, 0.80])
+
+
+def grid(width: float = 0.05) -> pd.DataFrame:
+    table = pd.DataFrame({c.name: np.full(4, np.nan) for c in PREDICTIONS})
+    return table.assign(
+        predictor="mine", pair="toy", steps=[1, 2, 2, 4], rule=["lossless", "linear:0.1", "clip:2.0", "linear:0.5"],
+        block_size=8,
+        throughput=SPEED, throughput_low=SPEED * (1 - width), throughput_high=SPEED * (1 + width),
+        latency=50 / SPEED, latency_low=48 / SPEED, latency_high=52 / SPEED,
+        agreement=AGREEMENT, agreement_low=AGREEMENT - 0.005, agreement_high=AGREEMENT + 0.005,
+    )  # fmt: skip
+
+
+def test_the_fastest_above_a_floor_and_the_best_below_a_ceiling() -> None:
+    fastest = recommend(grid(), Goal("agreement", floor=0.93), problems=100)
+    assert (fastest.choice.steps, fastest.choice.rule, fastest.choice.parameter) == (2, "clip:2.0", ("b", 2.0))
+    assert fastest.runner_up is not None
+    assert fastest.runner_up.rule == "linear:0.1"
+    best = recommend(grid(), Goal("agreement", latency=0.331), problems=100)
+    assert best.choice.rule == "clip:2.0"
+    assert best.choice.latency == pytest.approx((50 / 152, 48 / 152, 52 / 152))
+    assert not best.certain
+
+
+def test_a_close_call_says_how_many_problems_would_settle_it() -> None:
+    answer = recommend(grid(), Goal("agreement", floor=0.93), problems=100)
+    assert answer.close
+    error = np.hypot(0.05 * 152, 0.05 * 150) / 1.959964
+    needed = 100 * (1.959964 * error / 2) ** 2
+    assert answer.problems_to_settle == pytest.approx(needed - 100, abs=1)
+    assert list(answer.contenders) == [2, 1]
+    clear = recommend(grid(width=0.001), Goal("agreement", floor=0.93), problems=100)
+    assert (clear.close, clear.problems_to_settle, list(clear.contenders)) == (False, 0, [2])
+
+
+def test_a_bound_that_only_the_estimate_meets_is_not_certain() -> None:
+    assert recommend(grid(), Goal("agreement", floor=0.93), problems=100).certain
+    assert not recommend(grid(), Goal("agreement", floor=0.938), problems=100).certain
+
+
+def test_faster_points_that_may_meet_the_floor_are_worth_measuring() -> None:
+    answer = recommend(grid(width=0.001), Goal("agreement", floor=0.942), problems=100)
+    assert answer.choice.rule == "linear:0.1"
+    assert list(answer.contenders) == [1, 2]
+
+
+def test_the_answer_is_json_without_nan() -> None:
+    assert json.loads(recommend(grid(), Goal("agreement", floor=0.9), problems=9).to_json())["choice"]["accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        ({"quality": "agreement", "floor": 1.0001}, "floor"),
+        ({"quality": "agreement"}, "not both"),
+        ({"quality": "agreement", "floor": 0.9, "latency": 1.0}, "not both"),
+        ({"quality": "agreement", "latency": 0.0}, "seconds > 0"),
+        ({"quality": "agreement", "latency": 0.01}, "nearest reaches 0.25"),
+        ({"quality": "accuracy", "floor": 0.5}, "fit a quality model"),
+    ],
+)
+def test_goals_that_cannot_be_met_say_why(goal: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        recommend(grid(), Goal(**goal), problems=100)  # type: ignore[arg-type]
+
+
+def curve(n: int, seed: int, slope: float = 0.6) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Accuracy falls along a logistic curve of the deviation; measured on n problems."""
+    deviation = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    truth = expit(2.0 - slope * deviation)
+    right = np.random.default_rng(seed).binomial(n, truth)
+    table = measured().assign(accuracy=right / n, n=n)
+    predictions = table[["steps", "threshold", "rule", "block_size"]].assign(predictor="mine", deviation=deviation)
+    return predictions, table
+
+
+def test_three_points_predict_the_others_and_say_how_sure_they_are() -> None:
+    """Of 40 studies of 400 problems, at least 80 % of the held-out truths lie in the 95 % intervals (the two held-out
+    points of a study are correlated; P(fewer) is below 0.1 % if coverage is 95 %)."""
+    inside, errors = [], []
+    for seed in range(40):
+        predictions, table = curve(400, seed)
+        model = fit_quality(predictions, table)
+        assert len(model.fitted_on) == 3
+        held_out = ~table["config"].isin(model.fitted_on)
+        filled = model.add_accuracy(predictions)[held_out]
+        truth = expit(2.0 - 0.6 * filled["deviation"])
+        errors.append(np.abs(filled["accuracy"] - truth).mean())
+        inside += list((filled["accuracy_low"] <= truth) & (truth <= filled["accuracy_high"]))
+    assert np.mean(inside) >= 0.8
+    assert np.mean(errors) < 0.03
+
+
+def test_more_deviation_is_never_predicted_to_help() -> None:
+    predictions, table = curve(400, 0, slope=-0.6)
+    assert fit_quality(predictions, table).slope == 0
+
+
+def test_quality_is_fitted_on_two_or_three_points_that_differ() -> None:
+    predictions, table = curve(100, 0)
+    assert fit_quality(predictions, table, ["c0", "c4"]).fitted_on == ("c0", "c4")
+    for configs, message in ((["c0"], "1 points"), (["c0", "c1", "c2", "c3"], "4 points")):
+        with pytest.raises(InputError, match=message):
+            fit_quality(predictions, table, configs)
+    with pytest.raises(InputError, match="different leniency"):
+        fit_quality(predictions.assign(deviation=1.0), table, ["c0", "c4"])

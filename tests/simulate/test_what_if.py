@@ -1,0 +1,81 @@
+"""The roofline has the two limits that it is made of, and its costs run through a prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from toy_cases import Case
+
+from specfrontier.errors import InputError
+from specfrontier.simulate import Costs, Effort, Grid, predict
+from specfrontier.simulate.costs import VerifySurface
+from specfrontier.simulate.what_if import DEVICES, Device, ModelShape, forward_seconds, roofline_costs
+
+DEVICE = Device("unit", bandwidth=1e9, matrix_rate=1e12, launch_s=1e-4)
+MODEL = ModelShape(parameters=1e6, bytes_per_parameter=2)
+
+
+def test_small_forwards_are_bound_by_bytes_and_large_ones_by_operations() -> None:
+    assert forward_seconds(DEVICE, MODEL, 1, 0) == pytest.approx(1e-4 + 2e6 / 1e9)
+    assert forward_seconds(DEVICE, MODEL, 64, 0) == forward_seconds(DEVICE, MODEL, 1, 0)
+    assert forward_seconds(DEVICE, MODEL, 1e5, 0) == pytest.approx(1e-4 + 2 * 1e6 * 1e5 / 1e12)
+
+
+def test_a_batch_shares_the_weights_but_not_the_cache() -> None:
+    model = ModelShape(parameters=1e6, cache_bytes_per_token=100)
+    one, eight = (float(forward_seconds(DEVICE, model, 1, 999, batch)) for batch in (1, 8))
+    assert one < eight < 8 * one
+    assert eight - one == pytest.approx(7 * 100 * 1000 / 1e9)
+
+
+def test_experts_are_read_but_not_all_multiplied() -> None:
+    sparse = ModelShape(parameters=1e6, active_parameters=1e5)
+    assert forward_seconds(DEVICE, sparse, 1, 0) == forward_seconds(DEVICE, MODEL, 1, 0)
+    assert forward_seconds(DEVICE, sparse, 1e5, 0) < forward_seconds(DEVICE, MODEL, 1e5, 0)
+
+
+def test_swapped_costs_change_speed_and_nothing_else(hard: Case) -> None:
+    study = hard.study
+    grid = Grid.product(steps=(1,), rules=("lossless", "linear:0.5"), block_sizes=(8, 16))
+    costs = roofline_costs(
+        DEVICE, MODEL, MODEL, {Effort(1): 1.0}, block_size=16, contexts=(0, 64), prompt_tokens=12.0, batch=4
+    )
+    here = predict(study.profile, study.rounds, grid, "replay", configurations=study.configurations, replicates=0)
+    there = predict(
+        study.profile, study.rounds, grid, "replay", configurations=study.configurations, costs=costs, replicates=0
+    )
+    for name in ("tokens_per_round", "acceptance", "agreement"):
+        np.testing.assert_array_equal(here[name], there[name])
+    assert not np.allclose(here["throughput"], there["throughput"])
+    own = Costs.from_profile(study.profile)
+    again = predict(
+        study.profile, study.rounds, grid, "replay", configurations=study.configurations, costs=own, replicates=0
+    )
+    np.testing.assert_array_equal(here["throughput"], again["throughput"])
+
+
+def test_a_faster_device_is_faster_at_every_point(hard: Case) -> None:
+    grid = Grid.product(steps=(1,), rules=("lossless",), block_sizes=(4, 16))
+    speeds = []
+    for name in ("a100-80gb", "h200"):
+        costs = roofline_costs(
+            DEVICES[name], ModelShape(32e9), ModelShape(7e9), {Effort(1): 1.0}, block_size=16, contexts=(100, 500),
+            prompt_tokens=100.0,
+        )  # fmt: skip
+        speeds.append(predict(hard.study.profile, None, grid, "position-dependent", costs=costs)["throughput"])
+    assert (speeds[1] > speeds[0]).all()
+
+
+def test_the_verify_surface_interpolates_between_nodes_and_holds_beyond_them() -> None:
+    surface = VerifySurface(np.array([1.0, 9.0]), np.array([0.0, 100.0]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert surface([1, 5, 9, 99], [0, 50, 100, 999]).tolist() == [1.0, 2.5, 4.0, 4.0]
+    assert VerifySurface.constant(0.5)([1, 2], 7).tolist() == [0.5, 0.5]
+
+
+def test_impossible_machines_are_refused() -> None:
+    with pytest.raises(InputError, match="bandwidth"):
+        Device("none", 0.0, 1.0)
+    with pytest.raises(InputError, match="share of matrix_rate"):
+        DEVICE.at_efficiency(1.0, 1.5)
+    with pytest.raises(InputError, match="batch"):
+        roofline_costs(DEVICE, MODEL, MODEL, {}, block_size=8, contexts=(0,), prompt_tokens=1.0, batch=0)
