@@ -79,7 +79,14 @@ def draw(law: Tensor, generator: torch.Generator) -> Tensor:
     rows = law.reshape(-1, law.shape[-1])
     if len(rows) == 1 and not law.is_cuda:
         return _invert(rows[0], generator).view(law.shape[:-1])
+    if law.is_cuda:
+        return _race(rows, generator).view(law.shape[:-1])
     return torch.multinomial(rows, 1, generator=generator).view(law.shape[:-1])
+
+
+def _race(laws: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw from laws [N, V] by the first of V exponential clocks; `torch.multinomial` would stall a GPU to check them."""
+    return (laws / torch.empty_like(laws).exponential_(generator=generator)).argmax(dim=-1)
 
 
 def _invert(law: Tensor, generator: torch.Generator) -> Tensor:

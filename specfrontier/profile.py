@@ -130,9 +130,7 @@ class Profile:
         except FileNotFoundError as error:
             raise InputError(f"no profile at {path}; make one with `specfrontier profile`") from error
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{path} is not a profile ({error}); make one with `specfrontier profile`"
-            ) from error
+            raise InputError(f"{path} is not a profile ({error}); make one with `specfrontier profile`") from error
 
 
 def _estimate(table: dict[str, Any]) -> Estimate:
@@ -161,8 +159,7 @@ def _profile(table: dict[str, Any]) -> Profile:
             "draft_cost": _line(table["draft_cost"]),
             "verify_cost_fit": _line(table["verify_cost_fit"]),
             "verify_costs": tuple(
-                VerifyCost(v["block_size"], v["context"], _estimate(v["seconds"]))
-                for v in table["verify_costs"]
+                VerifyCost(v["block_size"], v["context"], _estimate(v["seconds"])) for v in table["verify_costs"]
             ),
         }
     )

@@ -33,9 +33,7 @@ CONFIGURATIONS = (
     Column("config", "string", "key: a digest of every setting below"),
     Column("pair", "string", "name of the pair"),
     Column("task", "string", "name of the task"),
-    Column(
-        "mode", "string", "speculative, autoregressive (verifier alone), drafter (drafter alone) or assisted"
-    ),
+    Column("mode", "string", "speculative, autoregressive (verifier alone), drafter (drafter alone) or assisted"),
     Column("steps", "int64", "diffusion effort K", nullable=True),
     Column("threshold", "float64", "confidence threshold tau, where it sets the effort", nullable=True),
     Column("rule", "string", "spec of the acceptance rule, such as linear:0.3", nullable=True),

@@ -65,9 +65,7 @@ def weights(value: ArrayLike, name: str) -> FloatArray:
         raise ValueError(f"{name} must have shape [..., n] with n >= 1, got shape {array.shape}")
     total = array.sum(axis=-1)
     if np.any(np.abs(total - 1) > 1e-9):
-        raise ValueError(
-            f"{name} must sum to 1 along its last axis, got a sum of {float(np.ravel(total)[0])!r}"
-        )
+        raise ValueError(f"{name} must sum to 1 along its last axis, got a sum of {float(np.ravel(total)[0])!r}")
     return array
 
 

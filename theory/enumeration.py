@@ -77,9 +77,7 @@ class TabularPair:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
     @classmethod
-    def random(
-        cls, vocab_size: int, block_size: int, *, seed: int, concentration: float = 1.0
-    ) -> TabularPair:
+    def random(cls, vocab_size: int, block_size: int, *, seed: int, concentration: float = 1.0) -> TabularPair:
         """Build a pair whose every row is an independent Dirichlet draw: no structure, no mercy.
 
         Args:
@@ -198,9 +196,7 @@ def sequence_law(
     mass[0][()] = 1.0
     for done in range(length):
         for prefix, reached in mass[done].items():
-            for tokens, probability in round_law(
-                pair, sampler, rule, prefix, verification=verification
-            ).items():
+            for tokens, probability in round_law(pair, sampler, rule, prefix, verification=verification).items():
                 text = (prefix + tokens)[:length]
                 mass[len(text)][text] += reached * probability
     return _as_array(mass[length], pair.vocab_size, length)
@@ -267,9 +263,7 @@ def _proposal_rows(
     return np.array([_kept_law(placement, i, outcomes, probs.shape[1]) for i in range(len(placement))])
 
 
-def _kept_law(
-    placement: Placement, i: int, outcomes: list[tuple[float, Placement]], vocab_size: int
-) -> FloatArray:
+def _kept_law(placement: Placement, i: int, outcomes: list[tuple[float, Placement]], vocab_size: int) -> FloatArray:
     """Law of the i-th placed token given which positions were kept and the tokens placed to its left."""
     kept = [position for position, _ in placement]
     law = np.zeros(vocab_size)
@@ -299,9 +293,7 @@ def _verify(
     yield from _append(accepted, pair.verifier(prefix + accepted), reached)
 
 
-def _append(
-    accepted: tuple[int, ...], row: FloatArray, probability: float
-) -> Iterator[tuple[tuple[int, ...], float]]:
+def _append(accepted: tuple[int, ...], row: FloatArray, probability: float) -> Iterator[tuple[tuple[int, ...], float]]:
     for token, weight in enumerate(row):
         if weight > 0:
             yield (*accepted, token), probability * float(weight)

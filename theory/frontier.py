@@ -78,9 +78,7 @@ def hypervolume(points: ArrayLike, reference: ArrayLike, *, maximise: Maximise =
     gains = _gains(points, maximise)
     corner = _gains(np.asarray(reference, dtype=np.float64)[None], maximise, name="reference")[0]
     if gains.ndim != 2 or corner.shape != gains.shape[-1:]:
-        raise ValueError(
-            f"points must have shape [n, m] and reference [m], got {gains.shape} and {corner.shape}"
-        )
+        raise ValueError(f"points must have shape [n, m] and reference [m], got {gains.shape} and {corner.shape}")
     from moocore import hypervolume as moocore_hypervolume
 
     return float(moocore_hypervolume(gains, ref=corner, maximise=True))

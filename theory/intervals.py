@@ -82,9 +82,7 @@ def throughput_interval(
     return Interval(estimate, error, estimate / factor, estimate * factor, level)
 
 
-def agreement_interval(
-    d: ArrayLike, standard_error: ArrayLike, *, lam: ArrayLike, level: float = 0.95
-) -> Interval:
+def agreement_interval(d: ArrayLike, standard_error: ArrayLike, *, lam: ArrayLike, level: float = 0.95) -> Interval:
     """Interval for the agreement 1 - λ d_K, which is linear in d_K: ± z λ s, cut to [0, 1].
 
     Args:
@@ -128,9 +126,7 @@ def throughput_draws(
     return throughput(linear_acceptance_rate(d_draws, lam), block_size, draft_cost_draws, verify_cost_draws)
 
 
-def bootstrap_interval(
-    draws: ArrayLike, estimate: ArrayLike | None = None, *, level: float = 0.95
-) -> Interval:
+def bootstrap_interval(draws: ArrayLike, estimate: ArrayLike | None = None, *, level: float = 0.95) -> Interval:
     """Percentile interval from bootstrap replicates along the first axis.
 
     Args:

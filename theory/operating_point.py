@@ -194,9 +194,7 @@ def relaxed_best_steps(
     return _point(at, float(np.clip(distance_at(at), 0, 1)), lam, float(cost_at(at)), verify_cost, block_size)
 
 
-def best_block_size(
-    alpha: float, block_sizes: ArrayLike, draft_costs: ArrayLike, verify_costs: ArrayLike
-) -> int:
+def best_block_size(alpha: float, block_sizes: ArrayLike, draft_costs: ArrayLike, verify_costs: ArrayLike) -> int:
     """Pick the profiled B of highest throughput at one acceptance rate.
 
     With costs that do not depend on B, longer is never worse; with convex costs, lengthening B pays exactly
@@ -220,9 +218,7 @@ def best_block_size(
     return int(sizes[order][np.argmax(rates[order])])
 
 
-def relaxed_best_block_size(
-    alpha: ArrayLike, fixed_cost: ArrayLike, cost_per_position: ArrayLike
-) -> FloatArray:
+def relaxed_best_block_size(alpha: ArrayLike, fixed_cost: ArrayLike, cost_per_position: ArrayLike) -> FloatArray:
     """Best real B when a round costs c_0 + c_1 B seconds.
 
     With β = -log α and m = 1 + β (c_0 / c_1 - 1), the optimum is B = (u - m) / β - 1 where u > 1 solves
@@ -279,9 +275,7 @@ def _best(
     block_size: int,
 ) -> OperatingPoint:
     best = int(np.argmax(throughput(linear_acceptance_rate(d, lam), block_size, cost, verify_cost)))
-    return _point(
-        float(K[best]), float(d[best]), float(lam[best]), float(cost[best]), verify_cost, block_size
-    )
+    return _point(float(K[best]), float(d[best]), float(lam[best]), float(cost[best]), verify_cost, block_size)
 
 
 def _point(

@@ -60,9 +60,7 @@ def verifier_agreement(d: ArrayLike, lam: ArrayLike) -> FloatArray:
     return 1 - lam * d
 
 
-def throughput(
-    alpha: ArrayLike, block_size: ArrayLike, draft_cost: ArrayLike, verify_cost: ArrayLike
-) -> FloatArray:
+def throughput(alpha: ArrayLike, block_size: ArrayLike, draft_cost: ArrayLike, verify_cost: ArrayLike) -> FloatArray:
     """Tokens per second: Σ_{n=0}^{B} α^n / (c_d(K) + c_v) (Equation 7).
 
     Args:

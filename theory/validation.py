@@ -40,9 +40,7 @@ def check_law(p: Array, name: str) -> Array:
     tolerance = HALF_PRECISION_TOLERANCE if xp.finfo(p.dtype).eps > 1e-4 else NORMALIZATION_TOLERANCE
     if xp.any(error > tolerance):
         worst = float(xp.reshape(total, (-1,))[int(xp.argmax(xp.reshape(error, (-1,))))])
-        raise ValueError(
-            f"{name} must sum to 1 along its last axis (within {tolerance}), but a row sums to {worst!r}"
-        )
+        raise ValueError(f"{name} must sum to 1 along its last axis (within {tolerance}), but a row sums to {worst!r}")
     return p
 
 
@@ -54,9 +52,7 @@ def check_laws(p: Array, q: Array) -> tuple[Array, Array]:
     except TypeError as error:
         raise ValueError(f"p and q must come from one array library, got {type(p)} and {type(q)}") from error
     if p.shape[-1] != q.shape[-1]:
-        raise ValueError(
-            f"p and q must share one vocabulary, got V = {p.shape[-1]} for p and {q.shape[-1]} for q"
-        )
+        raise ValueError(f"p and q must share one vocabulary, got V = {p.shape[-1]} for p and {q.shape[-1]} for q")
     _check_broadcast("p and q", p.shape[:-1], q.shape[:-1])
     return p, q
 
@@ -69,9 +65,7 @@ def check_tokens(y: Array, p: Array, q: Array) -> Array:
         raise ValueError(f"y must hold integer token ids, got dtype {y.dtype}")
     vocabulary_size = p.shape[-1]
     if xp.any((y < 0) | (y >= vocabulary_size)):
-        raise ValueError(
-            f"y must hold token ids in [0, {vocabulary_size}), got {int(xp.min(y))} to {int(xp.max(y))}"
-        )
+        raise ValueError(f"y must hold token ids in [0, {vocabulary_size}), got {int(xp.min(y))} to {int(xp.max(y))}")
     _check_broadcast("y and the rows of p and q", y.shape, np.broadcast_shapes(p.shape[:-1], q.shape[:-1]))
     return y
 

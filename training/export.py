@@ -49,9 +49,7 @@ def export(name: str, checkpoints: Path, out: Path) -> Path:
     folder = out / NAMES[name]
     folder.mkdir(parents=True, exist_ok=True)
     config = BackboneConfig(**saved["config"])
-    (folder / "config.json").write_text(
-        json.dumps(config_json(config, name in CAUSAL, tokenizer), indent=2) + "\n"
-    )
+    (folder / "config.json").write_text(json.dumps(config_json(config, name in CAUSAL, tokenizer), indent=2) + "\n")
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     tokenizer.save_pretrained(folder)
     return folder

@@ -27,9 +27,7 @@ def orthogonalise(matrix: Tensor, iterations: int = 5) -> Tensor:
 class Muon(torch.optim.Optimizer):
     """Nesterov momentum, orthogonalised, scaled so that an update's RMS is that of Adam (0.2 per unit of lr)."""
 
-    def __init__(
-        self, params: list[Tensor], lr: float, momentum: float = 0.95, weight_decay: float = 0.01
-    ) -> None:
+    def __init__(self, params: list[Tensor], lr: float, momentum: float = 0.95, weight_decay: float = 0.01) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()

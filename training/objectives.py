@@ -57,9 +57,7 @@ def uniform_loss(vocab_size: int) -> Callable[[Backbone, CanvasBatch, torch.Gene
         clean = batch.ids[:, -batch.block_size :]
         replaced = torch.rand(clean.shape, generator=generator) < _noise_level(len(clean), generator)
         random = torch.randint(vocab_size, clean.shape, generator=generator)
-        logits = _canvas_logits(
-            network, batch, torch.where(replaced, random, clean), torch.ones_like(replaced)
-        )
+        logits = _canvas_logits(network, batch, torch.where(replaced, random, clean), torch.ones_like(replaced))
         return F.cross_entropy(logits, clean.flatten())
 
     return loss

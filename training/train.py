@@ -82,9 +82,7 @@ def _initial(name: str, folder: Path, config: BackboneConfig, seed: int) -> Back
     return grow(network, VERIFIER_DEPTH) if name == "verifier" else network
 
 
-def _data(
-    name: str, tokenizer: PreTrainedTokenizerFast, stage: Stage, seed: int
-) -> tuple[Iterator[Any], Loss]:
+def _data(name: str, tokenizer: PreTrainedTokenizerFast, stage: Stage, seed: int) -> tuple[Iterator[Any], Loss]:
     if name in ("ar", "verifier"):
         return batches.causal_batches(tokenizer, "train", seed, stage.batch_size), objectives.causal_loss
     data = batches.canvas_batches(tokenizer, "train", seed, stage.batch_size, BLOCK_SIZES)
@@ -129,9 +127,7 @@ def train(name: str, stage: Stage, folder: Path, seed: int) -> Backbone:
             pace = (time.monotonic() - started) / (step + 1 - first)
             print(f"{name} step {step + 1}/{stage.steps} loss {mean:.4f} {pace:.2f} s/step", flush=True)
             state = {"network": network.state_dict(), "optimizers": [o.state_dict() for o in optimizers]}
-            torch.save(
-                {**state, "config": asdict(network.config), "step": step + 1}, path.with_suffix(".tmp")
-            )
+            torch.save({**state, "config": asdict(network.config), "step": step + 1}, path.with_suffix(".tmp"))
             path.with_suffix(".tmp").replace(path)
     return network
 

@@ -89,10 +89,10 @@ def fill_canvas(
 
 def without(logits: Tensor, *ids: int) -> Tensor:
     """Logits [..., V] in which `ids` ([MASK], padding) can never be proposed."""
-    ids = tuple(i for i in ids if i < logits.shape[-1])
-    if ids:
-        logits = logits.clone()
-        logits[..., list(ids)] = -torch.inf
+    inside = [i for i in ids if i < logits.shape[-1]]
+    logits = logits.clone() if inside else logits
+    for i in inside:  # one by one: an index of several would have to travel to a GPU
+        logits[..., i] = -torch.inf
     return logits
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,14 @@ def _write_model(folder: Path, seed: int) -> None:
     _write_tokenizer(folder)
 
 
+def _as_diffusion(source: Path, folder: Path) -> None:
+    """A copy of a causal checkpoint that says it is a diffusion model of Dream's architecture: the tensors are alike."""
+    shutil.copytree(source, folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "architectures": ["DreamModel"], "model_type": "Dream"}))
+
+
 PAIR_FILE = """
 name = "{name}"
 summary = "Tiny models with random weights."
@@ -78,7 +88,7 @@ temperature = 1.0
 
 [drafter]
 family = "{family}"
-checkpoint = "{folder}/drafter"
+checkpoint = "{folder}/{drafter}"
 temperature = 1.0
 {options}
 
@@ -94,13 +104,14 @@ def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two checkpoints and the files of a masked and an autoregressive pair."""
     folder = tmp_path_factory.mktemp("pairs")
     _write_model(folder / "verifier", seed=0)
-    _write_model(folder / "drafter", seed=1)
-    masked = PAIR_FILE.format(
-        name="toy-masked", folder=folder, family="masked", options='order = "entropy"', steps="[1, 2]"
-    )
-    (folder / "toy-masked.toml").write_text(masked)
-    ar = PAIR_FILE.format(name="toy-ar", folder=folder, family="autoregressive", options="", steps="[1]")
-    (folder / "toy-ar.toml").write_text(ar)
+    _write_model(folder / "causal", seed=1)
+    _as_diffusion(folder / "causal", folder / "drafter")
+    for name, family, drafter, options, steps in (
+        ("toy-masked", "masked", "drafter", 'order = "entropy"', "[1, 2]"),
+        ("toy-ar", "autoregressive", "causal", "", "[1]"),
+    ):
+        text = PAIR_FILE.format(name=name, folder=folder, family=family, drafter=drafter, options=options, steps=steps)
+        (folder / f"{name}.toml").write_text(text)
     return folder
 
 

@@ -86,9 +86,7 @@ def test_cutting_at_the_first_violation_restores_right_first_unmasking(seed):
 def test_entropy_order_is_biased_only_where_it_runs_from_the_right():
     for seed in range(10):
         pair = TabularPair.random(3, 2, seed=seed)
-        certified = all(
-            exact_prefix_length(draft.unmask_steps) == 2 for draft in draft_law(pair, EntropyOrder((1, 1)))
-        )
+        certified = all(exact_prefix_length(draft.unmask_steps) == 2 for draft in draft_law(pair, EntropyOrder((1, 1))))
         biased = output_error(pair, EntropyOrder((1, 1)), Lossless(), 2) > EXACT
         assert biased != certified
 
@@ -181,9 +179,7 @@ def test_the_repair_holds_for_any_lossless_rule():
         assert output_error(pair, sampler, SamplerMatch(), 2, verification="exact") < EXACT
 
 
-@pytest.mark.parametrize(
-    "sampler", [ConfidenceOrder((1, 1)), ConfidenceThreshold(0.4, 2, keep_best=True)], ids=repr
-)
+@pytest.mark.parametrize("sampler", [ConfidenceOrder((1, 1)), ConfidenceThreshold(0.4, 2, keep_best=True)], ids=repr)
 def test_the_cut_alone_does_not_repair_selection(sampler):
     """Drafts certified by order but selected on draws keep a bias: both conditions are needed."""
     pair = TabularPair.random(3, 1, seed=0)
@@ -248,9 +244,7 @@ def test_the_law_agrees_with_running_algorithm_one():
     pair, rng, runs = TabularPair.random(3, 2, seed=4), np.random.default_rng(0), 20_000
     drafts = list(draft_law(pair, RIGHT_FIRST))
     chosen = rng.multinomial(runs, [draft.probability for draft in drafts])
-    counts = sum(
-        _run_rounds(pair, draft, count, rng) for draft, count in zip(drafts, chosen.tolist(), strict=True)
-    )
+    counts = sum(_run_rounds(pair, draft, count, rng) for draft, count in zip(drafts, chosen.tolist(), strict=True))
     law = sequence_law(pair, RIGHT_FIRST, Lossless(), 2)
     standard_error = np.sqrt(law * (1 - law) / runs)
     assert (np.abs(counts / runs - law) < 5 * standard_error).all()
@@ -276,9 +270,7 @@ def test_verifier_law_is_the_chain_rule():
     pair = TabularPair.random(2, 1, seed=9)
     law = verifier_law(pair, 3)
     assert law.sum() == pytest.approx(1)
-    assert law[1, 0, 1] == pytest.approx(
-        pair.verifier(())[1] * pair.verifier((1,))[0] * pair.verifier((1, 0))[1]
-    )
+    assert law[1, 0, 1] == pytest.approx(pair.verifier(())[1] * pair.verifier((1,))[0] * pair.verifier((1, 0))[1])
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,7 @@ def point_sets(objectives):
 
 
 def mask_by_definition(points):
-    return np.array(
-        [not any((other >= point).all() and (other > point).any() for other in points) for point in points]
-    )
+    return np.array([not any((other >= point).all() and (other > point).any() for other in points) for point in points])
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3])

@@ -164,9 +164,7 @@ def test_best_steps_is_the_argmax(profile, lam, block_size, verify_cost):
 def test_best_operating_point_beats_a_grid_within_the_budget(profile, budget, block_size, verify_cost):
     d, draft_costs = (np.array(column) for column in zip(*profile, strict=True))
     steps = range(1, d.size + 1)
-    best = best_operating_point(
-        steps, d, draft_costs, verify_cost, block_size=block_size, deviation_budget=budget
-    )
+    best = best_operating_point(steps, d, draft_costs, verify_cost, block_size=block_size, deviation_budget=budget)
     assert best.agreement >= 1 - budget - 1e-12
     lam = np.linspace(0, 1, 21)[:, None]
     grid = throughput(linear_acceptance_rate(d, lam), block_size, draft_costs, verify_cost)
@@ -176,9 +174,7 @@ def test_best_operating_point_beats_a_grid_within_the_budget(profile, budget, bl
 def test_budget_buys_theorem_one():
     """α = 1 - d_K + ε wherever ε <= d_K."""
     lam = largest_leniency(PAPER_DISTANCES, 0.1)
-    np.testing.assert_allclose(
-        linear_acceptance_rate(PAPER_DISTANCES, lam), 1 - np.array(PAPER_DISTANCES) + 0.1
-    )
+    np.testing.assert_allclose(linear_acceptance_rate(PAPER_DISTANCES, lam), 1 - np.array(PAPER_DISTANCES) + 0.1)
     assert largest_leniency([0.0, 0.05], 0.1).tolist() == [1.0, 1.0]
 
 
@@ -258,12 +254,8 @@ def test_delta_interval_covers_at_its_level():
     rng, runs = np.random.default_rng(1), 4_000
     truth = throughput(linear_acceptance_rate(0.4, 0.0), 16, 0.1, 0.5)
     errors = np.array([0.01, 0.003, 0.01])
-    d, draft_cost, verify_cost = np.array([0.4, 0.1, 0.5])[:, None] + errors[:, None] * rng.normal(
-        size=(3, runs)
-    )
-    interval = throughput_interval(
-        d, draft_cost, verify_cost, np.diag(errors**2), lam=0.0, block_size=16, level=0.9
-    )
+    d, draft_cost, verify_cost = np.array([0.4, 0.1, 0.5])[:, None] + errors[:, None] * rng.normal(size=(3, runs))
+    interval = throughput_interval(d, draft_cost, verify_cost, np.diag(errors**2), lam=0.0, block_size=16, level=0.9)
     covered = ((interval.low <= truth) & (truth <= interval.high)).mean()
     assert covered == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / runs))
 

@@ -87,9 +87,7 @@ def test_everything_broadcasts():
 @given(st.floats(0, 1), st.integers(1, 600))
 def test_alpha_for_tokens_inverts(alpha, block_size):
     tokens = expected_tokens(alpha, block_size)
-    assert expected_tokens(alpha_for_tokens(tokens, block_size), block_size) == pytest.approx(
-        tokens, rel=1e-10
-    )
+    assert expected_tokens(alpha_for_tokens(tokens, block_size), block_size) == pytest.approx(tokens, rel=1e-10)
 
 
 def test_alpha_for_tokens_out_of_reach_is_nan():

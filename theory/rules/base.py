@@ -52,9 +52,7 @@ class AcceptanceRule(ABC):
 
         Correct when either is 0. Arguments are not validated: this is the decoder's hot path.
         """
-        raise TypeError(
-            f"{self.spec} is not pointwise: its acceptance needs whole rows, call acceptance_of(p, q, y)"
-        )
+        raise TypeError(f"{self.spec} is not pointwise: its acceptance needs whole rows, call acceptance_of(p, q, y)")
 
     def acceptance_of(self, p: Array, q: Array, y: Array, *, validate: bool = True) -> Array:
         """Probability ``[...]`` that the drafted tokens ``y`` ``[...]`` are kept, by the cheapest route."""

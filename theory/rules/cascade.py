@@ -44,9 +44,7 @@ class CascadeToken(TargetRule):
     Larger alpha is more lenient, up to 1, where p̃ = q; below 0 A is empty and the rule lossless.
     """
 
-    alpha: float = parameter(
-        low=-math.inf, high=1.0, open_low=True, hint="1 keeps every draft, below 0 is lossless"
-    )
+    alpha: float = parameter(low=-math.inf, high=1.0, open_low=True, hint="1 keeps every draft, below 0 is lossless")
 
     def _target(self, p: Array, q: Array) -> Array:
         xp = namespace(p, q)

@@ -29,9 +29,7 @@ class Clip(TargetRule):
     """
 
     pointwise: ClassVar[bool] = True
-    b: float = parameter(
-        low=1.0, hint="1 is lossless; no token becomes more than b times as likely as under p"
-    )
+    b: float = parameter(low=1.0, hint="1 is lossless; no token becomes more than b times as likely as under p")
 
     @property
     def kl_bound(self) -> float:

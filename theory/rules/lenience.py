@@ -27,9 +27,7 @@ class Lenience(ReplacementRule):
     """
 
     pointwise: ClassVar[bool] = True
-    lenience: float = parameter(
-        low=0.0, high=1.0, open_low=True, hint="1 is lossless, smaller is more lenient"
-    )
+    lenience: float = parameter(low=0.0, high=1.0, open_low=True, hint="1 is lossless, smaller is more lenient")
 
     @property
     def kl_bound(self) -> float:

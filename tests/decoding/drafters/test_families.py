@@ -23,7 +23,7 @@ PROMPT = torch.tensor([1, 2, 3, 1, 2, 3, 1, 4, 0])
 ERROR_RATE = 1e-4
 DRAFTS, GENERATIONS, LENGTH = 150, 200, 2
 SAMPLED = Sampling(temperature=0.8)
-WORK = [(name, steps) for name in FAMILIES for steps in ((1, 2, 3) if name in MULTI_STEP else (1,))]
+WORK = [(name, steps) for name in FAMILIES for steps in ((1, 3) if name in MULTI_STEP else (1,))]
 
 
 def drafts(engine: Engine, steps: int, count: int, exact: bool = False) -> list[Draft]:
