@@ -62,27 +62,27 @@ def predictors() -> str:
 
 
 def pairs() -> str:
-    """Every shipped pair with the settings of its file, and the memory that `check_memory` asks for in bfloat16."""
+    """The paper's pairs with the settings of their files, and the memory that `check_memory` asks for in bfloat16."""
     import torch
 
     from specfrontier.decoding.memory import GIB, memory_need
 
     rows = []
-    for pair in _pairs():
+    for pair in _paper_pairs():
         limits = "<br>".join(f"{task}: {limit}" for task, limit in pair.max_new_tokens.items())
         need = memory_need(pair, torch.bfloat16)
         weights, total = (need.verifier + need.drafter) / GIB, need.total / GIB
-        drafter = f"{_model(pair.drafter)}<br>family `{pair.drafter.family}`"
-        settings = (f"`{pair.name}`", _model(pair.verifier), drafter, str(pair.block_size), limits)
+        models = f"{_model(pair.verifier)}<br>{_model(pair.drafter)}<br>family `{pair.drafter.family}`"
+        settings = (f"`{pair.name}`", models, str(pair.block_size), limits)
         rows.append((*settings, f"{weights:.3g}", f"{total:.3g}"))
-    header = ("Pair", "Verifier", "Drafter", "B", "Token limit", "Weights, GiB", "Total, GiB")
+    header = ("Pair", "Verifier, then drafter", "B", "Token limit", "Weights, GiB", "Total, GiB")
     return _table(header, rows)
 
 
 def sweeps() -> str:
     """Size of every paper pair's sweep: configurations, generations, and the most tokens that it can emit."""
     rows = []
-    for pair in _pairs():
+    for pair in _paper_pairs():
         for task in (task for task in pair.tasks if task in _PAPER_PROBLEMS):
             points, problems = len(pair.grid_for(task).points()), _PAPER_PROBLEMS[task]
             generations = points * problems
@@ -145,17 +145,23 @@ def _command(path: Row, command: Any) -> list[str]:
 
 def _default(parameter: Any) -> str:
     default = parameter.default
-    return "" if default is None or callable(default) or default in (False, (), []) else f"`{default}`"
+    return (
+        ""
+        if default is None or callable(default) or any(default is x for x in (False, True)) or default in ((), [])
+        else f"`{default}`"
+    )
 
 
 def _help(text: str | None) -> str:
     return re.sub(r"\[/?[a-z ]+\]", "", (text or "").replace("\b", "").split("\f")[0].strip())
 
 
-def _pairs() -> list[PairFile]:
+def _paper_pairs() -> list[PairFile]:
+    """Shipped pairs but for those whose weights ship too."""
     from specfrontier.decoding.pair_file import pair_names, read_pair_file
 
-    return [read_pair_file(name) for name in pair_names()]
+    pairs = [read_pair_file(name) for name in pair_names()]
+    return [pair for pair in pairs if not pair.verifier.checkpoint.startswith("embedded:")]
 
 
 def _table(header: Row, rows: list[Row]) -> str:
@@ -179,4 +185,4 @@ def _model(model: ModelSpec) -> str:
     settings = [f"temperature {sampling.temperature:g}"]
     settings += [f"top-p {sampling.top_p:g}"] if sampling.top_p is not None else []
     settings += [f"top-k {sampling.top_k}"] if sampling.top_k is not None else []
-    return f"`{model.checkpoint}`<br>{', '.join(settings)}"
+    return f"`{model.checkpoint}`, {', '.join(settings)}"

@@ -33,15 +33,19 @@ _LEFT_OVER = {  # delimiters after \big, and what the converter takes for an ide
     "<mi>\\arg</mi>": "<mi>arg</mi>",
     "<mi>&#x0007E;</mi>": "<mo>&#x0223C;</mo>",
 }
+_TAG = re.compile(r"\\tag\{([^}]*)\}")
+_CAPITAL_GREEK = re.compile(r"<mi>(&#x003(?:9[1-9A-F]|A[0-9]);)</mi>")  # upright, as TeX has them
 _OPERATOR_NAME = re.compile(r"\\operatorname\{(\w*\d\w*)\}")
 
 
 def to_mathml(tex: str, *, display: bool) -> str:
     """MathML of a formula; ValueError if it holds a command that the converter does not know."""
     source = _OPERATOR_NAME.sub(r"\\text{\1}", " ".join(tex.split()))
+    source = _TAG.sub(r"\\qquad\\text{(\1)}", source)
     mathml = str(convert(source, display="block" if display else "inline"))
     for left, right in _LEFT_OVER.items():
         mathml = mathml.replace(left, right)
+    mathml = _CAPITAL_GREEK.sub(r'<mi mathvariant="normal">\1</mi>', mathml)
     mathml = _VARIANT.sub(_styled, mathml)
     mathml = _FUNCTION.sub(_spaced, mathml)
     if "\\" in mathml:

@@ -57,3 +57,8 @@ def test_a_command_that_cannot_be_rendered_stops_the_build() -> None:
 @pytest.mark.parametrize("tex", [r"\bigl\{ x \bigr\}", r"p\,\big\Vert\,q", r"\arg\max p", r"\operatorname{expm1}(x)"])
 def test_what_the_converter_leaves_over_is_rendered_too(tex: str) -> None:
     assert "\\" not in to_mathml(tex, display=True)
+
+
+def test_an_equation_number_stands_apart_and_capital_greek_is_upright() -> None:
+    page = to_mathml(r"a = \Delta \tag{1}", display=True)
+    assert '<mi mathvariant="normal">&#x00394;</mi><mspace width="2em" /><mtext>(1)</mtext>' in page
