@@ -67,7 +67,7 @@ def _write_model(folder: Path, seed: int) -> None:
 
 
 def _as_diffusion(source: Path, folder: Path) -> None:
-    """A copy of a causal checkpoint that says it is a diffusion model of Dream's architecture: the tensors are alike."""
+    """A copy of a causal checkpoint under the name of Dream's architecture, whose tensors are alike."""
     shutil.copytree(source, folder)
     path = folder / "config.json"
     config = json.loads(path.read_text())
