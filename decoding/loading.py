@@ -154,8 +154,8 @@ def _pretrained_causal(checkpoint: Checkpoint, placement: Placement, device: tor
     mapped = placement.device_map is not None and device is None
     if mapped:
         settings["device_map"] = placement.device_map
-    network = AutoModelForCausalLM.from_pretrained(checkpoint.folder, **settings)
-    return network if mapped else network.to(device or placement.verifier)
+    network = AutoModelForCausalLM.from_pretrained(str(checkpoint.folder), **settings)
+    return network if mapped else network.to(device or placement.verifier)  # type: ignore[arg-type]
 
 
 def _random_causal(config: dict[str, Any], dtype: torch.dtype, device: torch.device) -> PreTrainedModel:

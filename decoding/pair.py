@@ -138,7 +138,7 @@ class Pair:
                 "add_generation_prompt": True,
                 "enable_thinking": False,
             }
-            text = self.tokenizer.apply_chat_template(message, **options)
+            text = str(self.tokenizer.apply_chat_template(message, **options))
         ids = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             raise InputError(f"the prompt {prompt!r} has no tokens; give some text")
@@ -148,4 +148,4 @@ class Pair:
         if self.random_weights:
             return generation
         kept = [t for t in generation.tokens if t not in self.engine.end_ids]
-        return replace(generation, text=self.tokenizer.decode(kept, skip_special_tokens=False))
+        return replace(generation, text=str(self.tokenizer.decode(kept, skip_special_tokens=False)))

@@ -160,7 +160,7 @@ def parse_pair(table: dict[str, Any]) -> PairFile:
         "grid": _grids(grid),
         "parameters": tuple(table.pop("parameters", (0.0, 0.0))),
     }
-    if "default" not in values["max_new_tokens"]:  # type: ignore[operator]
+    if "default" not in values["max_new_tokens"]:
         raise InputError("max_new_tokens has no default; add one")
     pair = _build(PairFile, {**table, **values}, "pair")
     if not isinstance(pair.block_size, int) or pair.block_size < 1:

@@ -85,7 +85,7 @@ def draw(law: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _race(laws: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw from laws [N, V] by the first of V exponential clocks; `torch.multinomial` would stall a GPU to check them."""
+    """Draw from laws [N, V] by the first of V exponential clocks; `torch.multinomial` stalls a GPU to check them."""
     return (laws / torch.empty_like(laws).exponential_(generator=generator)).argmax(dim=-1)
 
 

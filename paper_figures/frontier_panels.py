@@ -55,7 +55,7 @@ def frontier_figure(sweeps: Sequence[Sweep], note: str = "", *, fixed_one: bool 
     grid = figure.subplots(down, 2 * across, squeeze=False)
     styles = effort_styles(pd.concat([efforts(sweep.rows) for sweep in sweeps]).dropna())
     data = [
-        draw_sweep(grid[i // across, 2 * (i % across) : 2 * (i % across) + 2], sweep, styles, fixed_one=fixed_one)
+        draw_sweep(list(grid[i // across, 2 * (i % across) : 2 * (i % across) + 2]), sweep, styles, fixed_one=fixed_one)
         for i, sweep in enumerate(sweeps)
     ]
     for axes in grid.flat[2 * len(sweeps) :]:

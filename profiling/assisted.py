@@ -16,11 +16,12 @@ from transformers.generation.streamers import BaseStreamer
 
 from specfrontier.decoding import Generation, Pair, Round, Sampling, Settings
 from specfrontier.decoding.drafters.autoregressive import AutoregressiveDrafter
+from specfrontier.decoding.schedule import Leniency
 from specfrontier.errors import InputError
-from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless
+from specfrontier.theory.rules import Linear, Lossless
 
 
-def check_assisted(pair: Pair, rule: AcceptanceRule) -> None:
+def check_assisted(pair: Pair, rule: Leniency) -> None:
     """Raise InputError unless assisted generation can run this pair under this rule."""
     if not isinstance(pair.engine.drafter, AutoregressiveDrafter):
         raise InputError(
@@ -46,14 +47,14 @@ def generate_assisted(pair: Pair, prompt: str, settings: Settings) -> Generation
     rounds, forwards = _RoundTimer(ids.device), _ForwardTimer(network)
     with torch.inference_mode(), forwards:
         rounds.start()
-        output = network.generate(
+        output = network.generate(  # type: ignore[operator]
             ids[None], generation_config=configuration, assistant_model=assistant, streamer=rounds
         )
     tokens = tuple(output[0, len(ids) :].tolist())
     kept = [t for t in tokens if t not in pair.engine.end_ids]
     prefill_s = min(forwards.prefill_s(), rounds.total_s)
     return Generation(
-        text=pair.tokenizer.decode(kept, skip_special_tokens=False),
+        text=str(pair.tokenizer.decode(kept, skip_special_tokens=False)),
         tokens=tokens,
         prompt_tokens=len(ids),
         finished=bool(tokens) and tokens[-1] in pair.engine.end_ids,
@@ -63,7 +64,7 @@ def generate_assisted(pair: Pair, prompt: str, settings: Settings) -> Generation
     )
 
 
-def _ensemble_weight(rule: AcceptanceRule) -> float | None:
+def _ensemble_weight(rule: Leniency) -> float | None:
     if isinstance(rule, Lossless) or (isinstance(rule, Linear) and rule.lam == 0):
         return None
     if isinstance(rule, Linear) and 0 < rule.lam < 1:

@@ -6,7 +6,6 @@ import os
 import sys
 from typing import Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -27,12 +26,18 @@ from specfrontier.profiling.commands import (
 
 BAD_INPUT = 2
 TRACEBACK_VARIABLE = "SPECFRONTIER_TRACEBACK"
+#: Typer may carry a click of its own: its exceptions are found through its public names.
+OWN_ERRORS: tuple[type[BaseException], ...] = (
+    typer.Exit,
+    typer.Abort,
+    next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"),  # type: ignore[misc]
+)
 
 
 class Commands(TyperGroup):
     """Turns errors into one line on standard error: exit code 2 for bad input, 1 for anything else."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except InputError as error:
@@ -40,7 +45,7 @@ class Commands(TyperGroup):
         except OSError as error:
             name = f" {error.filename}" if error.filename else ""
             return _stop(f"cannot use{name}: {(error.strerror or str(error)).lower()}", BAD_INPUT)
-        except (click.exceptions.Exit, click.ClickException, click.Abort, KeyboardInterrupt):
+        except (*OWN_ERRORS, KeyboardInterrupt):
             raise
         except Exception as error:
             if os.environ.get(TRACEBACK_VARIABLE):

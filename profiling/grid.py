@@ -129,7 +129,7 @@ def read_overrides(path: Path) -> dict[str, Any]:
     unknown = sorted(set(table) - known)
     if unknown:
         raise InputError(f"{path} has unknown key {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
-    kinds = {"steps": int, "block_sizes": int, "seeds": int, "thresholds": (int, float)}
+    kinds: dict[str, Any] = {"steps": int, "block_sizes": int, "seeds": int, "thresholds": (int, float)}
     for name, value in table.items():
         wrong = not isinstance(value, int) if name == "max_new_tokens" else not isinstance(value, list)
         kind = kinds.get(name, str)

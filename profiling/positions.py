@@ -31,7 +31,7 @@ class Positions:
     def total(self, values: FloatArray, *, visited_only: bool = True) -> FloatArray:
         """Sum of `values` over each round's positions, `[rounds]`."""
         chosen = np.where(self.visited, values, 0.0) if visited_only else values
-        return np.bincount(self.row, chosen, minlength=self.rounds)
+        return np.bincount(self.row, chosen, minlength=self.rounds).astype(np.float64)
 
     def count(self, *, visited_only: bool = True) -> FloatArray:
         """Positions of each round."""
@@ -62,4 +62,4 @@ def flat(column: pd.Series) -> FloatArray:
 def by_prompt(prompts: pd.Series, *values: FloatArray) -> list[FloatArray]:
     """Sums by prompt of arrays with one entry a round."""
     index, _ = pd.factorize(prompts)
-    return [np.bincount(index, value) for value in values]
+    return [np.bincount(index, value).astype(np.float64) for value in values]

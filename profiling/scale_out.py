@@ -7,6 +7,7 @@ workers come back with counts alone. Needs the extra `ray`, and a folder that ev
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +90,7 @@ def _connect(address: str | None) -> Any:
         raise InputError("Ray is not installed; install it with `pip install 'specfrontier[ray]'`") from error
     try:
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+            ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises several kinds for an address that does not answer
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"cannot reach Ray at {address}: {reason}; check --ray-address") from error

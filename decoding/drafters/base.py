@@ -126,8 +126,11 @@ class Drafter(Protocol):
     vocab_size: int
     #: Verifier layers whose hidden states the drafter reads; empty for most.
     feature_layers: tuple[int, ...]
-    #: The longest block it was trained for, or None if any length will do.
-    max_block_size: int | None
+
+    @property
+    def max_block_size(self) -> int | None:
+        """The longest block it was trained for, or None if any length will do."""
+        ...
 
     def session(self) -> DraftSession:
         """Begin a generation."""

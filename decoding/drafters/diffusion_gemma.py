@@ -36,7 +36,7 @@ def load_diffusion_gemma(
     except Exception as error:  # transformers, safetensors and the file system each raise their own
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"cannot load DiffusionGemma from {checkpoint.name}: {reason}") from error
-    return network.to(device).eval().requires_grad_(False)
+    return network.to(device).eval().requires_grad_(False)  # type: ignore[arg-type]
 
 
 class DiffusionGemmaDrafter:
@@ -64,7 +64,7 @@ class DiffusionGemmaDrafter:
         temperature_first: float | None = None,
     ) -> None:
         self.network, self.vocab_size, self.sampling = network, vocab_size, sampling
-        self.max_block_size = int(network.config.canvas_length)
+        self.max_block_size = int(network.config.canvas_length)  # type: ignore[arg-type]
         self.temperature_first = sampling.temperature if temperature_first is None else temperature_first
 
     def session(self) -> DiffusionGemmaSession:

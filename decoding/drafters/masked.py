@@ -104,7 +104,7 @@ def _score(law: Tensor, drawn: Tensor | None, order: str, generator: torch.Gener
 
 def _confident(score: Tensor, threshold: float | None, last: bool) -> int:
     """How many positions score above the threshold: at least one, and all of them in the last step."""
-    return len(score) if last else max(1, int((score > threshold).sum()))
+    return len(score) if last or threshold is None else max(1, int((score > threshold).sum()))
 
 
 class MaskedDrafter:

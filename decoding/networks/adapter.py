@@ -49,7 +49,8 @@ class AdaptedBackbone(nn.Module):
         self.backbone, self.gate = backbone, Gate()
         rank, scale = int(adapter["r"]), adapter["lora_alpha"] / adapter["r"]
         for layer in backbone.model.layers:
-            for part in (layer.self_attn, layer.mlp):
+            parts: tuple[nn.Module, ...] = (layer.self_attn, layer.mlp)  # type: ignore[assignment]
+            for part in parts:
                 for name in [n for n, _ in part.named_children() if n in adapter["target_modules"]]:
                     setattr(part, name, GatedLinear(getattr(part, name), rank, scale, self.gate))
 

@@ -51,7 +51,7 @@ class FeatureBackbone(nn.Module):
         context = self.hidden_norm(self.fc(features.to(self.fc.weight.dtype)))[None]
         rope = self.rotary(cache.length, context.shape[1], context.dtype)
         for layer in self.layers:
-            layer.self_attn.remember(context, rope, cache)
+            layer.self_attn.remember(context, rope, cache)  # type: ignore[union-attr, operator]
         length = cache.length
         x = block.to(context.dtype)[None]
         rope = self.rotary(length, x.shape[1], x.dtype)

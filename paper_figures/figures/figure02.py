@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Polygon
 
 from specfrontier.paper_figures.canvas import HALO, new_figure
@@ -60,22 +62,26 @@ def _draw_target(axes: Axes) -> pd.DataFrame:
     target = np.asarray(optimal_target(_P, _Q, _EPSILON))
     rest = float(tv_distance(target, _Q))
     triangle = draw_simplex(axes, MUTED)
-    for law, radius, colour, style in ((_P, _EPSILON, _BLUE, "-"), (_Q, rest, _ORANGE, (0, (3, 1.5)))):
+    for law, radius, colour, style in ((_P, _EPSILON, _BLUE, "solid"), (_Q, rest, _ORANGE, "dashed")):
         ball = Polygon(
-            to_plane(tv_ball(law, radius)), closed=True, facecolor=(*colour, 0.14), edgecolor=colour, linestyle=style
+            to_plane(tv_ball(law, radius)),
+            closed=True,
+            facecolor=to_rgba(colour, 0.14),
+            edgecolor=colour,
+            linestyle=style,
         )
         axes.add_patch(ball)
         ball.set_clip_path(triangle)
     points = to_plane(np.stack([_P, target, _Q]))
     axes.plot(*points.T, color=INK, linewidth=1.0, zorder=3)
-    for point, colour, label, shift in zip(
+    for point, paint, label, shift in zip(
         points,
         (_BLUE, INK, _ORANGE),
         (r"verifier $p$", r"$\tilde{p}^\star = (1-\lambda)p + \lambda q$", r"drafter $q$"),
         ((-34, -11), (8, -9), (5, 5)),
         strict=True,
     ):
-        axes.plot(*point, marker="o", markersize=5, color=colour, markeredgecolor="white", zorder=4)
+        axes.plot(*point, marker="o", markersize=5, color=paint, markeredgecolor="white", zorder=4)
         axes.annotate(label, point, xytext=shift, textcoords="offset points", fontsize=7.5, zorder=5, path_effects=HALO)
     for start, end, label in ((points[0], points[1], r"$\epsilon$"), (points[1], points[2], r"$D_{TV}(p,q)-\epsilon$")):
         axes.annotate(
@@ -91,7 +97,9 @@ def _draw_target(axes: Axes) -> pd.DataFrame:
     for corner, name, align in zip(
         CORNERS, ("1", "2", "3"), (("right", "top"), ("left", "top"), ("center", "bottom")), strict=True
     ):
-        axes.text(*corner, f"token {name}", ha=align[0], va=align[1], fontsize=6.5, color=MUTED)
+        axes.text(
+            float(corner[0]), float(corner[1]), f"token {name}", ha=align[0], va=align[1], fontsize=6.5, color=MUTED
+        )
     axes.set_xlim(-0.14, 1.14)
     axes.set_ylim(-0.08, 0.95)
     laws = pd.DataFrame([_P, target, _Q], columns=["token_1", "token_2", "token_3"])
@@ -134,7 +142,7 @@ def _draw_example(axes: Axes, example: _Example) -> pd.DataFrame:
     styles = effort_styles(efforts(example.alone))
     draw_frontier(axes, example.alone, THROUGHPUT, styles)
     draw_plain_frontier(axes, example.lenient, THROUGHPUT, _ORANGE)
-    handles = effort_handles(styles)
+    handles: list[Artist] = [*effort_handles(styles)]
     handles += axes.plot([], [], color=_ORANGE, linewidth=2.2, label=f"{example.other}, leniency alone")
     if len(example.verifier):
         draw_reference(axes, example.verifier.iloc[0], THROUGHPUT, VERIFIER_LABEL)

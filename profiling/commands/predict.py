@@ -43,7 +43,7 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Predict throughput, acceptance and agreement over a grid from the profile in RUN."""
-    wanted = {"steps": integers(steps, "steps (K)"), "thresholds": thresholds(taus)}
+    efforts, confidences = integers(steps, "steps (K)"), thresholds(taus)
     sizes, chosen = integers(block_sizes, "block_size (B)"), rules(specs, lam) or LENIENCIES
 
     from specfrontier.profile import Profile
@@ -54,8 +54,8 @@ def command(
         run,
         profile,
         rules=chosen,
-        steps=wanted["steps"],
-        thresholds=wanted["thresholds"],
+        steps=efforts,
+        thresholds=confidences,
         block_sizes=sizes,
         predictors=names(predictors, "predictor"),
         seed=seed,
