@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from specfrontier.paper_figures.canvas import HALO, new_figure
 from specfrontier.paper_figures.efforts import effort_styles, efforts
-from specfrontier.paper_figures.frontier_plot import SpeedAxis, effort_handles, frontier_mask, gradient_line
+from specfrontier.paper_figures.frontier_line import gradient_line
+from specfrontier.paper_figures.frontier_plot import SpeedAxis, effort_handles, frontier_mask
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.run import RunSource
 from specfrontier.paper_figures.scales import set_speed_scale

@@ -31,8 +31,8 @@ def write_report(run: RunSource, out: Path, *, tokenize: Tokenize | None = None)
     Args:
         run: as `read_run` returns it.
         out: the page (`report.html`), or a folder to put `report.html` in.
-        tokenize: cuts an output into its tokens' texts; None takes the pair's own tokenizer, and words where there is
-            none. Colours are shown only where the tokens are as many as the rounds emitted.
+        tokenize: cuts an output into its tokens' texts; None takes the pair's own tokenizer. Where there is none, or
+            its tokens are not as many as the rounds emitted, an output is shown without colours.
 
     Returns:
         The page's path.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -67,11 +66,6 @@ def pair_tokenizer(pair: str) -> Tokenize | None:
         return [text[a:b] for a, b in zip(ends[:-1], [*ends[1:-1], len(text)], strict=True)]
 
     return tokenize
-
-
-def words_as_tokens(text: str) -> list[str]:
-    """Cut text before each word; a stand-in where there is no tokenizer."""
-    return re.findall(r"\s*\S+", text)
 
 
 def samples_section(rows: pd.DataFrame, problems: pd.DataFrame, rounds: pd.DataFrame, tokenize: Tokenize) -> Html:
@@ -142,5 +136,5 @@ def _spread(rows: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 def outputs_of(pairs: Sequence[str], tokenize: Tokenize | None) -> dict[str, Tokenize]:
-    """A tokenizer for each pair: the one given, else the pair's own, else words."""
-    return {pair: tokenize or pair_tokenizer(pair) or words_as_tokens for pair in pairs}
+    """A tokenizer for each pair: the one given, else the pair's own, else one that knows no token."""
+    return {pair: tokenize or pair_tokenizer(pair) or (lambda text: []) for pair in pairs}

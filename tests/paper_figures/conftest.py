@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,3 +161,9 @@ def run() -> RunSource:
 def wide_run() -> RunSource:
     """Two pairs, two tasks, two block sizes, two families of rules."""
     return make_run(("toy-masked", "toy-uniform"), ("arith", "code"), (8, BLOCK), ("cactus", "linear"))
+
+
+@pytest.fixture(scope="session")
+def words():
+    """A tokenizer of words, as the synthetic outputs are made."""
+    return lambda text: re.findall(r"\s*\S+", text)

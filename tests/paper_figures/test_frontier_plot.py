@@ -6,13 +6,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from specfrontier.paper_figures.efforts import EffortLevel, effort_of, effort_styles, efforts
+from specfrontier.paper_figures.frontier_line import FrontierTicks, gradient_line
 from specfrontier.paper_figures.frontier_plot import (
     LATENCY,
     THROUGHPUT,
-    FrontierTicks,
     draw_frontier,
     frontier_mask,
-    gradient_line,
 )
 
 

@@ -15,7 +15,7 @@ from specfrontier.errors import InputError
 from specfrontier.paper_figures import write_report
 from specfrontier.paper_figures.report.html import Html, element
 from specfrontier.paper_figures.report.page import report_page
-from specfrontier.paper_figures.report.samples import token_pieces, words_as_tokens
+from specfrontier.paper_figures.report.samples import token_pieces
 from specfrontier.paper_figures.report.words import number, with_error
 from specfrontier.paper_figures.run import RunSource
 
@@ -23,29 +23,29 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 @pytest.fixture(scope="module")
-def page(run):
-    return report_page(run, words_as_tokens)
+def page(run, words):
+    return report_page(run, words)
 
 
 def rounds(*rows):
     return pd.DataFrame(rows, columns=["accepted", "emitted", "verified"])
 
 
-def test_tokens_are_marked_by_the_round_that_emitted_them():
-    pieces = token_pieces("a b c d e", rounds((2, 3, 4), (1, 2, 1)), finished=False, tokenize=words_as_tokens)
+def test_tokens_are_marked_by_the_round_that_emitted_them(words):
+    pieces = token_pieces("a b c d e", rounds((2, 3, 4), (1, 2, 1)), finished=False, tokenize=words)
     assert [(p.text.strip(), p.kind, p.first) for p in pieces] == [
         ("a", "accepted", True), ("b", "accepted", False), ("c", "corrected", False),
         ("d", "accepted", True), ("e", "bonus", False),
     ]  # fmt: skip
 
 
-def test_an_end_token_is_emitted_but_not_in_the_text():
-    pieces = token_pieces("a b", rounds((2, 3, 4)), finished=True, tokenize=words_as_tokens)
+def test_an_end_token_is_emitted_but_not_in_the_text(words):
+    pieces = token_pieces("a b", rounds((2, 3, 4)), finished=True, tokenize=words)
     assert [p.kind for p in pieces] == ["accepted", "accepted"]
 
 
-def test_tokens_that_cannot_be_told_apart_are_not_guessed():
-    assert token_pieces("a b c", rounds((2, 3, 4), (1, 2, 4)), finished=False, tokenize=words_as_tokens) is None
+def test_tokens_that_cannot_be_told_apart_are_not_guessed(words):
+    assert token_pieces("a b c", rounds((2, 3, 4), (1, 2, 4)), finished=False, tokenize=words) is None
 
 
 def test_strings_are_escaped_and_html_is_not():
@@ -106,9 +106,9 @@ def test_comparison_ablation_costs_and_samples_are_there(page):
     assert "<b>word0" not in page
 
 
-def test_a_run_without_predictions_profile_or_outputs_still_reports(run):
+def test_a_run_without_predictions_profile_or_outputs_still_reports(run, words):
     bare = RunSource("bare", configurations=run.configurations, measurements=run.measurements)
-    text = report_page(bare, words_as_tokens)
+    text = report_page(bare, words)
     for missing in ("holds no predictions", "holds no profile", "holds no outputs"):
         assert missing in text
 
@@ -141,11 +141,11 @@ addEventListener("load", () => {
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; on Debian: apt-get install chromium")
-def test_in_a_browser_a_point_says_its_settings_and_hostile_text_stays_text(run, tmp_path):
+def test_in_a_browser_a_point_says_its_settings_and_hostile_text_stays_text(run, tmp_path, words):
     hostile = "</pre><script>window.pwned = true</script><img src=x onerror='window.pwned = true'>"
     problems = run.problems.assign(text=hostile)
     attacked = replace(run, name=hostile, problems=problems)
-    path = write_report(attacked, tmp_path, tokenize=words_as_tokens)
+    path = write_report(attacked, tmp_path, tokenize=words)
     path.write_text(path.read_text(encoding="utf-8").replace("<body>", f"<body>{PROBE}"), encoding="utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync", "--window-size=1000,800", "--dump-dom"]

@@ -5,7 +5,6 @@ import pytest
 from specfrontier.errors import InputError
 from specfrontier.paper_figures import draw
 from specfrontier.paper_figures.report.page import report_page
-from specfrontier.paper_figures.report.samples import words_as_tokens
 from specfrontier.paper_figures.run import RunSource, combine, read_run
 
 
@@ -26,7 +25,7 @@ def test_a_missing_folder_is_one_clear_line(tmp_path):
         read_run()
 
 
-def test_what_the_schema_stores_comes_back(run, tmp_path):
+def test_what_the_schema_stores_comes_back(run, tmp_path, words):
     from specfrontier.profiling.parquet import write_frame
 
     for name in ("configurations", "problems", "rounds", "measurements", "predictions"):
@@ -42,5 +41,5 @@ def test_what_the_schema_stores_comes_back(run, tmp_path):
     assert back.diffusion_pairs == ["toy-masked"]
     for which in ("3", "6", "7", "table1", "table4", "examples"):  # nullable integers and booleans draw as well
         assert draw(which, back, tmp_path / "figures", ("svg",))
-    text = report_page(back, words_as_tokens)
-    assert text == report_page(run, words_as_tokens).replace("synthetic", back.name)
+    text = report_page(back, words)
+    assert text == report_page(run, words).replace("synthetic", back.name)
