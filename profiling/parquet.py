@@ -93,14 +93,14 @@ def write_frame(table: str, frame: pd.DataFrame, path: Path, provenance: Mapping
     write_arrow(data.replace_schema_metadata(metadata(table, provenance)), path)
 
 
-def read_arrow(path: Path, table: str) -> pa.Table:
-    """Read a file that `write_arrow` wrote.
+def read_arrow(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a file that `write_arrow` wrote, or some columns of it.
 
     Raises:
         InputError: if it is missing, corrupt, newer than this release, or another table.
     """
     try:
-        data = pq.ParquetFile(path).read()
+        data = pq.ParquetFile(path).read(None if columns is None else list(columns))
     except FileNotFoundError as error:
         raise InputError(f"no {table} table at {path}; give the folder of a run, or its file") from error
     except (pa.ArrowException, OSError) as error:

@@ -65,8 +65,14 @@ def finished_problems(folder: Path) -> set[str]:
     files = _files(folder)
     done = {path.stem for path in files if not path.name.startswith(BATCH)}
     if len(done) < len(files):
-        done |= {digest(name) for data in _read_all(folder) for name in data.column("problem").to_pylist()}
+        tables = _read_all(folder, ["problem"])
+        done |= {digest(name) for data in tables for name in data.column("problem").to_pylist()}
     return done
+
+
+def is_finished(folder: Path, problem: str) -> bool:
+    """Whether a problem of the configuration is finished."""
+    return part_path(folder, problem).exists() or digest(problem) in finished_problems(folder)
 
 
 def merge_parts(folder: Path) -> None:
@@ -106,11 +112,11 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 
-def _read_all(folder: Path) -> list[pa.Table]:
+def _read_all(folder: Path, columns: Sequence[str] | None = None) -> list[pa.Table]:
     """All files of a folder, listed again if another process merged some of them meanwhile."""
     while True:
         try:
-            return [read_arrow(path, TABLE) for path in _files(folder)]
+            return [read_arrow(path, TABLE, columns) for path in _files(folder)]
         except InputError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise

@@ -109,8 +109,8 @@ class Store:
             self._write(key, {**row, "status": "done"})
 
     def has(self, key: str, problem: str) -> bool:
-        """Whether a problem is finished, by the file of its own (see `finished` for merged ones)."""
-        return parts.part_path(self._parts(key), problem).exists()
+        """Whether a problem is finished, perhaps by another process a moment ago."""
+        return parts.is_finished(self._parts(key), problem)
 
     def finished(self, key: str) -> set[str]:
         """Digests (`parts.digest`) of the finished problems of a configuration."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from specfrontier.decoding import Pair
+from specfrontier.decoding import Generation, Pair
 from specfrontier.errors import InputError
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.modes import check_configuration, pair_for_task, run_configuration
@@ -192,32 +192,35 @@ class _Run:
             self._fail(configuration, f"{attempts} processes died on problem {problem.identifier} (out of memory?)")
             return None
         claims.begin(name)
+        try:
+            return self._run(problem, configuration)
+        finally:  # whatever Python can tell us of is no death; what is left behind is a process that was killed
+            claims.end(name)
+
+    def _run(self, problem: TaskProblem, configuration: Configuration) -> float | None:
+        """Generate, score and store; returns the seconds, or None if the configuration failed."""
         began = time.monotonic()
         try:
-            record = self._generate(problem, configuration)
-        except (KeyboardInterrupt, SystemExit):
-            claims.end(name)
-            raise
+            generation = self._generate(problem, configuration)
         except Exception as error:
-            claims.end(name)
             self._fail(configuration, describe(error))
             return None
+        # A task that refuses to score refuses for every configuration: that ends the sweep.
+        correct = self.task.score(problem, generation.text)
+        record = problem_record(configuration.key, problem.identifier, generation, correct)
         self.store.add(record.problem, record.rounds)
-        claims.end(name)
         self.measured += 1
         if self.on_problem is not None:
             self.on_problem(configuration, record)
         return time.monotonic() - began
 
-    def _generate(self, problem: TaskProblem, configuration: Configuration) -> ProblemRecord:
+    def _generate(self, problem: TaskProblem, configuration: Configuration) -> Generation:
         prompt, seed = self.task.prompt(problem), configuration.problem_seed(problem.identifier)
         if configuration.key not in self.warm:
             check_configuration(self.pair, configuration)
             run_configuration(self.pair, prompt, _short(configuration), seed, trace=False)
             self.warm.add(configuration.key)
-        generation = run_configuration(self.pair, prompt, configuration, seed, self.trace)
-        correct = self.task.score(problem, generation.text)
-        return problem_record(configuration.key, problem.identifier, generation, correct)
+        return run_configuration(self.pair, prompt, configuration, seed, self.trace)
 
     def _fail(self, configuration: Configuration, error: str) -> None:
         self.store.mark_failed(configuration.key, error)

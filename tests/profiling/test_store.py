@@ -92,6 +92,12 @@ def test_problems_can_be_added_after_a_merge(store: Store) -> None:
     assert sorted(pd.read_parquet(store.folder / "problems.parquet")["problem"]) == ["a", "a", "b", "c"]
 
 
+def test_a_problem_that_another_process_merged_is_still_finished(store: Store) -> None:
+    Store(store.folder).finish()
+    assert store.has(configuration().key, "a")
+    assert not store.has(configuration().key, "c")
+
+
 def test_pandas_polars_and_duckdb_read_the_same_rows(store: Store) -> None:
     duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     store.finish()

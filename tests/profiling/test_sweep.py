@@ -116,6 +116,23 @@ def test_a_failing_configuration_is_recorded_and_skipped(
     assert (retried.measured, retried.failed) == (3, {})
 
 
+def test_a_task_that_refuses_to_score_ends_the_sweep(
+    masked_pair: Pair,
+    task: Any,
+    configurations: list[Configuration],
+    calls: list,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> bool:
+        raise InputError("scoring runs generated code; give --allow-code-execution")
+
+    monkeypatch.setattr(task, "score", refuse)
+    with pytest.raises(InputError, match="allow-code-execution"):
+        sweep(masked_pair, task, task.problems(2), configurations, Store(tmp_path))
+    assert len(calls) == 1
+
+
 def test_an_effort_that_the_drafter_has_not_fails_alone(masked_pair: Pair, task: Any, tmp_path: Path) -> None:
     grid = SweepGrid((1,), (0.5,), ("lossless",), (4,), 8, modes=("speculative",))
     configurations = grid.configurations(masked_pair.name, "toy")
