@@ -93,7 +93,7 @@ def test_files_that_pages_name_exist() -> None:
         (page, name)
         for page in PAGES
         for name in re.findall(
-            r"`((?:tests|theory|decoding|profiling|simulate|docs)/[\w./-]+\.(?:py|md|toml))`",
+            r"`((?:tests|theory|decoding|profiling|simulate|docs)/[\da-z_./-]+\.(?:py|md|toml))`",
             page.read_text(encoding="utf-8"),
         )
     ]
