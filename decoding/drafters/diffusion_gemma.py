@@ -129,11 +129,17 @@ class DiffusionGemmaSession:
         network = self.drafter.network
         out = network(
             decoder_input_ids=canvas[None].to(network.device),
-            self_conditioning_logits=None if previous is None else previous.log()[None].to(network.device),
+            self_conditioning_logits=None if previous is None else self._signal(previous),
             decoder_position_ids=torch.arange(self.encoded, self.encoded + len(canvas), device=network.device)[None],
             cache=self.cache,
         )
         return out.logits[0, :, : self.drafter.vocab_size]
+
+    def _signal(self, law: Tensor) -> Tensor:
+        """The law [canvas, V] as logits over all of the network's ids, where those that laws leave out have none."""
+        network = self.drafter.network
+        padding = network.config.get_text_config().vocab_size - law.shape[-1]
+        return torch.nn.functional.pad(law, (0, padding)).log()[None].to(network.device)
 
     def _native(self, request: DraftRequest, steps: int) -> Draft:
         """One canvas by transformers' own generation; its random numbers are seeded from the request's."""

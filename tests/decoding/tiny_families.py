@@ -78,7 +78,8 @@ def qwen3(depth: int = 2, seed: int = 1) -> PreTrainedModel:
 
 
 def gemma4(seed: int = 1) -> PreTrainedModel:
-    return filled(Gemma4ForCausalLM(Gemma4TextConfig(**GEMMA)), seed)
+    # Untied, as a tied head of a shallow network repeats the last token for ever.
+    return filled(Gemma4ForCausalLM(Gemma4TextConfig(**GEMMA, tie_word_embeddings=False)), seed)
 
 
 def diffusion_gemma(seed: int = 2, canvas: int = BLOCK) -> DiffusionGemmaForBlockDiffusion:
@@ -156,7 +157,7 @@ FAMILIES: dict[str, Callable[[Sampling, PreTrainedModel], Drafter]] = {
     "masked-prefix": lambda sampling, verifier: _masked(sampling, verifier, order="prefix", schedule=[1, 2]),
     "block-diffusion": _block_diffusion,
     "uniform": lambda sampling, verifier: UniformDrafter(
-        _backbone(False), vocab_size=V + 1, sampling=sampling, forbidden=(MASK,)
+        _backbone(False), vocab_size=V, sampling=sampling, forbidden=(V - 1,)
     ),
     "diffusion-gemma": lambda sampling, verifier: DiffusionGemmaDrafter(
         diffusion_gemma(), vocab_size=V, sampling=sampling, temperature_first=1.5
