@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from specfrontier.decoding.networks.backbone import Backbone, KeyValueCache, Layer
+from specfrontier.decoding.networks.backbone import Backbone, KeyValueCache
 from specfrontier.errors import InputError
 
 PREFIX = "base_model.model."

@@ -6,8 +6,6 @@ context and to all of itself. Parameter names are those of the public checkpoint
 
 from __future__ import annotations
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
