@@ -18,7 +18,8 @@ from specfrontier.decoding.engine import Engine, Settings
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.theory.exactness import certify_block
 
-PROMPT = torch.tensor([1, 2, 3, 1, 2, 3, 1, 4, 0])
+#: Its last two tokens stand at its beginning too, so that prompt lookup finds something.
+PROMPT = torch.tensor([1, 2, 3, 4, 0, 2, 3, 1, 2])
 #: Error rate of each statistical test below; seeds are fixed, so that a run never flickers.
 ERROR_RATE = 1e-4
 DRAFTS, GENERATIONS, LENGTH = 150, 200, 2
@@ -79,7 +80,8 @@ def test_steps_forwards_and_selection_are_reported_honestly(family: str, steps: 
         for draft in drafts(engine, steps, 3, exact):
             assert not (draft.tokens == MASK).any()
             assert draft.selects_on_draws == (family == "block-diffusion" and not exact)
-            assert draft.steps.min() >= 1 if draft.block_size else True
+            assert draft.block_size > 0
+            assert draft.steps.min() >= 1
             serial = family in ("autoregressive", "dspark")
             expected = {"ngram": 0, "autoregressive": draft.block_size}.get(family, min(steps, draft.block_size))
             assert draft.forwards == expected or (family == "dspark" and draft.forwards == 1)
