@@ -36,6 +36,8 @@ class NgramDrafter:
             raise InputError(f"prompt lookup has no denoising steps to spend ({effort.label} asked); give K=1")
 
     def draft(self, request: DraftRequest) -> Draft:
+        if request.alone:
+            raise InputError("prompt lookup proposes nothing where nothing repeats, and cannot run without a verifier")
         prefix = request.prefix
         start = self._continuation(prefix)
         tokens = prefix[start : start + request.block_size]

@@ -146,6 +146,7 @@ def goodness_of_fit(law: dict[tuple[int, ...], float], outputs: Sequence[tuple[i
     return float(stats.chisquare(observed, scaled).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "steps"), [(n, 2 if n in MULTI_STEP else 1) for n in FAMILIES])
 def test_lossless_decoding_has_the_verifiers_law(family: str, steps: int) -> None:
     """Zero leniency, exact verification: the law of the next tokens is the verifier's (chi-square)."""
