@@ -16,6 +16,10 @@ like a round from t + 1, so its law is built backwards from the recorded one at 
 Every place keeps its own difficulty, and none counts by its luck: every output token is visited exactly once on
 record, whereas a rule such as "the last round that started before t" would let lucky rounds, which are long, stand for
 more starts than others (the inspection paradox).
+
+Leniency also ends texts early: a drafted end token that p would have refused may now be accepted. A recorded text has
+its own length already, the recorded rule's acceptance of such tokens included, so only the excess over it ends a
+chain.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from numpy.typing import NDArray
 from specfrontier.simulate.acceptance import Rates
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Chain", "Layout", "chain", "text_places"]
+__all__ = ["Chain", "Layout", "chain", "early_ends", "text_places"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -96,12 +100,14 @@ class Chain:
     Attributes:
         starts: u_t, the probability that a round starts after t tokens.
         accepted, visited, deviation: expected totals of a round that starts there, within the text.
+        lost: expected tokens that such a round cuts off the recorded text by ending it early.
     """
 
     starts: FloatArray
     accepted: FloatArray
     visited: FloatArray
     deviation: FloatArray
+    lost: FloatArray
 
 
 def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain:
@@ -117,9 +123,21 @@ def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain
     """
     size = min(block_size, traces.block_size)
     places = text_places(traces, rule, layout)
-    parts = [_chain_part(rule, layout, places, size, part) for part in _parts(layout, size)]
-    starts, accepted, visited, deviation = (np.concatenate(values) for values in zip(*parts, strict=True))
-    return Chain(starts, accepted, visited, deviation)
+    ends = early_ends(traces, rule)
+    parts = [_chain_part(traces, rule, ends, layout, places, size, part) for part in _parts(layout, size)]
+    return Chain(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def early_ends(traces: Traces, rule: Rates) -> FloatArray:
+    """``[R]``: probability that a round is accepted up to a wrong drafted end token.
+
+    In excess of the probability under the rule that the traces were recorded with, which their texts' lengths hold.
+    """
+    early = traces.ended & (traces.start + traces.length < traces.output_tokens[traces.generation])
+    last = np.maximum(traces.length, 1)[:, None] - 1
+    asked = np.take_along_axis(rule.survival(), last, axis=1)[:, 0]
+    recorded = np.take_along_axis(traces.recorded_survival, last, axis=1)[:, 0]
+    return np.where(early, np.maximum(asked - recorded, 0.0), 0.0)
 
 
 def text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray, FloatArray]:
@@ -151,18 +169,26 @@ def _parts(layout: Layout, size: int) -> Iterator[slice]:
 
 
 def _chain_part(
-    rule: Rates, layout: Layout, places: tuple[FloatArray, FloatArray], size: int, part: slice
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    traces: Traces,
+    rule: Rates,
+    ends: FloatArray,
+    layout: Layout,
+    places: tuple[FloatArray, FloatArray],
+    size: int,
+    part: slice,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     left = layout.left[part]
     survival, spent = _round_laws(rule, layout.row[part], places[0][part], places[1][part], size)
     inside = np.arange(1, size + 1) <= left[..., None]
     kept = np.where(inside, survival, 0.0)
     accepted = kept.sum(axis=-1)
-    # A position is visited if the one before it was accepted; the last of the text opens none.
-    visited = 1 + accepted - np.take_along_axis(kept, np.clip(left, 1, size)[..., None] - 1, axis=-1)[..., 0]
+    # A position is visited if the one before it was accepted; the last of a draft or of the text opens none.
+    last = np.clip(np.minimum(left, layout.verified[part]), 1, size)
+    visited = 1 + accepted - np.take_along_axis(kept, last[..., None] - 1, axis=-1)[..., 0]
     deviation = np.where(inside, spent, 0.0).sum(axis=-1)
-    starts = _starts(survival) * (left > 0)
-    return starts, accepted, visited, deviation
+    ending, after = _endings(traces, ends, layout.row[part], places[0][part], size)
+    starts = _starts(survival, ending, after) * (left > 0)
+    return starts, accepted, visited, deviation, ending * np.maximum(left - after, 0)
 
 
 def _round_laws(
@@ -185,7 +211,21 @@ def _round_laws(
     return survival[:, :-1], spent[:, :-1]
 
 
-def _starts(survival: FloatArray) -> FloatArray:
+def _endings(
+    traces: Traces, ends: FloatArray, row: IntArray, alpha: FloatArray, size: int
+) -> tuple[FloatArray, IntArray]:
+    """``[g, T]``: probability that a round from each position ends the text early, and after how many tokens."""
+    generations, longest = row.shape
+    ending, after = np.zeros((generations, longest + 1)), np.zeros((generations, longest + 1), dtype=np.int64)
+    for t in reversed(range(longest)):
+        started = row[:, t] >= 0
+        after[:, t] = np.where(started, traces.length[row[:, t]], after[:, t + 1] + 1)
+        ending[:, t] = np.where(started, ends[row[:, t]], alpha[:, t] * ending[:, t + 1])
+        ending[:, t] *= after[:, t] <= size
+    return ending[:, :-1], after[:, :-1]
+
+
+def _starts(survival: FloatArray, ending: FloatArray, after: IntArray) -> FloatArray:
     """``[g, T]``: u_t; what falls past the end of a text is of no consequence."""
     generations, longest, size = survival.shape
     u = np.zeros((generations, longest + size + 1))
@@ -193,5 +233,7 @@ def _starts(survival: FloatArray) -> FloatArray:
     edge = np.ones((generations, 1))
     for t in range(longest):
         pmf = -np.diff(np.concatenate([edge, survival[:, t], 0 * edge], axis=1), axis=1)
+        rows = np.flatnonzero(ending[:, t])
+        pmf[rows, after[rows, t]] -= ending[rows, t]  # no token follows the end, and no round either
         u[:, t + 1 : t + 2 + size] += u[:, t, None] * pmf
     return u[:, :longest]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.simulate.acceptance import SURE, Rates
-from specfrontier.simulate.chain import Layout, text_places
+from specfrontier.simulate.chain import Layout, early_ends, text_places
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.grid import Effort
 from specfrontier.simulate.outcome import Totals
@@ -33,6 +33,7 @@ class Generations:
 
     Attributes:
         source: index of the recorded generation that each re-decodes.
+        tokens: output tokens; fewer than recorded where leniency ended the text early.
         rounds: rounds that it took.
         accepted, visited: positions, over its rounds.
         deviation: expected TV(output law, p), summed over visited positions.
@@ -40,6 +41,7 @@ class Generations:
     """
 
     source: IntArray
+    tokens: IntArray
     rounds: IntArray
     accepted: FloatArray
     visited: FloatArray
@@ -65,7 +67,7 @@ class Generations:
             return total
 
         return Totals(
-            tokens=traces.output_tokens.astype(np.float64),
+            tokens=mean(self.tokens),
             rounds=mean(self.rounds),
             accepted=mean(self.accepted),
             visited=mean(self.visited),
@@ -102,12 +104,16 @@ def simulate_generations(
     source = np.repeat(np.arange(generations), copies)
     chain = np.arange(len(source))
     slot = source * tables.width
+    tokens = traces.output_tokens[source]
     log: list[tuple[NDArray[Any], ...]] = []
     while len(chain):
         kept, seen, departed = tables.draw(slot, generator.standard_exponential(len(slot)))
         log.append((chain, kept, seen, departed, tables.seconds.take(slot)))
         ahead = kept + 1
-        goes_on = ahead < tables.left.take(slot)
+        early = tables.ends_text(slot, kept, generator)
+        cut = chain[early]
+        tokens[cut] -= (tables.left.take(slot) - kept)[early]
+        goes_on = (ahead < tables.left.take(slot)) & ~early
         chain, slot = chain[goes_on], (slot + ahead)[goes_on]
     chains, *drawn = (np.concatenate(parts) for parts in zip(*log, strict=True))
     accepted, visited, deviation, seconds = (
@@ -115,6 +121,7 @@ def simulate_generations(
     )
     return Generations(
         source=source,
+        tokens=tokens,
         rounds=np.bincount(chains, minlength=len(source)),
         accepted=accepted,
         visited=visited,
@@ -139,6 +146,8 @@ class _Tables:
         text_deviation: ``[G width]`` cumulative deviation before each place.
         seconds: ``[G width]`` seconds of a round.
         along_draft, draft_deviation: ``[R (B + 1)]`` the same sums along drafts.
+        end_at: ``[G width]`` accepted tokens after which a wrong end token closes the text; 0 if none can.
+        end_share: ``[G width]`` how often it then does, in excess of the recording.
         block_size: B of the configuration.
     """
 
@@ -152,6 +161,8 @@ class _Tables:
     seconds: FloatArray
     along_draft: FloatArray
     draft_deviation: FloatArray
+    end_at: IntArray
+    end_share: FloatArray
     block_size: int
 
     @classmethod
@@ -167,6 +178,9 @@ class _Tables:
         room = np.clip(layout.left, 1, size)
         on_text = np.minimum(ahead - place, room)
         exists = np.minimum(traces.length, size)[row]
+        share = _conditional(early_ends(traces, rule), traces, rule)[row] * (ahead < longest)
+        end_at = ahead - place + traces.length[row]
+        share = np.where((end_at <= size) & (end_at < layout.left), share, 0.0)
         seconds = costs.round_s(effort, layout.requested, layout.verified, layout.context, layout.forwards)
 
         def flat(values: NDArray[Any]) -> NDArray[Any]:
@@ -183,6 +197,8 @@ class _Tables:
             seconds=flat(np.broadcast_to(seconds, layout.row.shape)),
             along_draft=_ascending(rule.losses),
             draft_deviation=rule.departed.ravel(),
+            end_at=flat(np.where(share > 0, end_at, 0)),
+            end_share=flat(share),
             block_size=size,
         )
 
@@ -194,6 +210,13 @@ class _Tables:
         inside = np.arange(1, width) <= np.minimum(traces.length, self.block_size)[some, None]
         tokens = 1 + float((np.exp(sums[:, :1] - sums[:, 1:]) * inside).sum(axis=1).mean())
         return max(float(traces.output_tokens.sum()) / tokens, 1.0)
+
+    def ends_text(self, slot: IntArray, accepted: IntArray, generator: np.random.Generator) -> NDArray[np.bool_]:
+        """Whether a round that accepted so many tokens closed its text with a wrong end token."""
+        closes = (accepted > 0) & (accepted == self.end_at.take(slot))
+        at = np.flatnonzero(closes)
+        closes[at] = generator.random(len(at)) < self.end_share.take(slot[at])
+        return closes
 
     def draw(self, slot: IntArray, budget: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Accepted and visited positions of one round a chain, with their deviation.
@@ -230,3 +253,9 @@ def _ascending(sums: FloatArray) -> FloatArray:
     stride = float(sums[:, -1].max()) + 2 * SURE
     flat: FloatArray = (sums + stride * np.arange(len(sums))[:, None]).ravel()
     return flat
+
+
+def _conditional(ends: FloatArray, traces: Traces, rule: Rates) -> FloatArray:
+    """``[R]``: the probability of an early end, given that the whole draft was accepted."""
+    whole = np.take_along_axis(rule.survival(), np.maximum(traces.length, 1)[:, None] - 1, axis=1)[:, 0]
+    return ends / np.maximum(whole, np.exp(-SURE))

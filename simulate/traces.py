@@ -92,6 +92,18 @@ class Traces:
         """``[R, B]``: min(1, p(y)/q(y)), the probability of accepting each drafted token losslessly."""
         return np.where(self.exists, Lossless().acceptance_at(self.p_y, self.q_y), 0.0)
 
+    @cached_property
+    def recorded_survival(self) -> FloatArray:
+        """``[R, B]``: probability of accepting the first n tokens as drawn, under the rule of the recording.
+
+        A rule that decides on whole rows counts as accepting nothing, as its rates at the drawn tokens are unknown.
+        """
+        rule = self.point.acceptance_rule
+        if not rule.pointwise:
+            return np.zeros_like(self.strict)
+        keep = np.where(self.exists, rule.acceptance_at(self.p_y, self.q_y), 0.0)
+        return np.asarray(np.cumprod(keep, axis=1), dtype=np.float64)
+
     def by_generation(self, values: FloatArray) -> FloatArray:
         """Sum ``[..., R]`` over the rounds of each generation, ``[..., G]``."""
         return np.add.reduceat(values, self.first, axis=-1)

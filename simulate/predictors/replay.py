@@ -30,10 +30,11 @@ class Replay:
 
     One recording at λ = 0 predicts every pointwise rule, because traces hold p(y), q(y) and TV at all drafted
     positions, accepted or not. Kept as recorded: how acceptance falls along a block, clusters in a round and in a
-    problem, where end tokens cut blocks, how long a text is, and what a round costs at its context. Approximated:
+    problem, where end tokens cut blocks, how long a text is unless leniency ends it early, and what a round costs at
+    its context. Approximated:
 
-    - a text that leniency changed is as hard, at the same place, and as long as the recorded one (prefix shift is
-      what `Anchored` adds);
+    - a text that leniency changed is as hard as the recorded one at the same place, and never longer (prefix shift
+      is what `Anchored` adds);
     - a block shorter than the recorded one is its prefix, though a drafter's schedule of steps depends on B.
 
     Args:
@@ -113,7 +114,7 @@ def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, cos
     run = chain(traces, layout, rule, point.block_size)
     seconds = costs.round_s(point.effort, layout.requested, layout.verified, layout.context, layout.forwards)
     return Totals(
-        tokens=traces.output_tokens.astype(np.float64),
+        tokens=traces.output_tokens - (run.starts * run.lost).sum(axis=1),
         rounds=run.starts.sum(axis=1),
         accepted=(run.starts * run.accepted).sum(axis=1),
         visited=(run.starts * run.visited).sum(axis=1),
