@@ -61,6 +61,8 @@ def frontier(runs: Path) -> list[tuple[str, str, str]]:
     """Efforts on the measured frontier, and the largest speed-up for five points of accuracy."""
     rows = []
     for name in ("masked", "uniform"):
+        if not (runs / f"frontier-{name}").is_dir():
+            continue
         table = measure(read_run(runs / f"frontier-{name}"))
         table = table[table["mode"] == "speculative"]
         points = table[["throughput", "accuracy"]].to_numpy(float)
