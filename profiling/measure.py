@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -29,8 +31,24 @@ def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:
     for settings in tables.configurations.to_dict("records"):
         if settings["config"] in groups:
             rows.append(_row(settings, groups[settings["config"]], seed))
+    rows.sort(key=_order)
     frame = pd.DataFrame(rows, columns=[column.name for column in MEASUREMENTS])
     return frame.astype({"steps": "Int64", "block_size": "Int64", "n": "int64"})
+
+
+def _order(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Baselines first, then by block size, effort and rule, the lossless one before the lenient ones."""
+
+    def number(value: Any) -> float:
+        return -1.0 if value is None or pd.isna(value) else float(value)
+
+    name, _, leniency = ("" if row["rule"] is None or pd.isna(row["rule"]) else str(row["rule"])).partition(":")
+    try:
+        parameter = float(leniency.partition(":")[0] or 0)
+    except ValueError:
+        parameter = 0.0
+    numbers = tuple(number(row[column]) for column in ("block_size", "steps", "threshold"))
+    return row["mode"] == "speculative", row["mode"], *numbers, name != "lossless", name, parameter
 
 
 def _expected_acceptance(rounds: pd.DataFrame) -> pd.DataFrame:
@@ -47,8 +65,8 @@ def _expected_acceptance(rounds: pd.DataFrame) -> pd.DataFrame:
     return sums.groupby(["config", "problem"], as_index=False, sort=False).sum()
 
 
-def _row(settings: dict[str, object], problems: pd.DataFrame, seed: int) -> dict[str, object]:
-    row: dict[str, object] = {name: settings[name] for name in SETTINGS}
+def _row(settings: dict[str, Any], problems: pd.DataFrame, seed: int) -> dict[str, Any]:
+    row: dict[str, Any] = {name: settings[name] for name in SETTINGS}
     row["n"] = len(problems)
     for name, estimate in figures(problems, seed).items():
         row |= {name: estimate.value, f"{name}_se": estimate.se}

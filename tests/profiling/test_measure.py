@@ -78,6 +78,15 @@ def test_measurements_have_the_columns_of_the_schema_in_order(tables: Tables) ->
     assert list(measure(tables).columns) == [column.name for column in MEASUREMENTS]
 
 
+def test_rows_come_in_the_order_in_which_people_read_them(tables: Tables) -> None:
+    names = {"a": "linear:10.0", "b": "linear:2.0", "c": "lossless"}
+    rows = [_configuration(key, rule=rule) for key, rule in names.items()]
+    rows.append(_configuration("d", "autoregressive", None))
+    problems = pd.concat([tables.problems.assign(config=key) for key in "abcd"])
+    table = measure(Tables(pd.DataFrame(rows), problems, tables.rounds))
+    assert [*table["config"]] == ["d", "c", "b", "a"]
+
+
 def test_a_baseline_without_a_verifier_has_no_acceptance(tables: Tables) -> None:
     tables.configurations["mode"] = "drafter"
     tables.problems["visited"] = 0

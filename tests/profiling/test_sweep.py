@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -190,71 +190,86 @@ def test_a_claim_is_exclusive_and_ends_with_its_block(tmp_path: Path) -> None:
         assert theirs
 
 
-CHILD = """
-import sys
-from pathlib import Path
-sys.path.insert(0, {tests!r})
-import conftest
-from specfrontier.decoding import Generation, Round
-from specfrontier.profiling import sweep as sweep_module
-from specfrontier.profiling.grid import SweepGrid
-from specfrontier.profiling.store import Store
-import time, os
+def _work(task: Any, tmp_path: Path, n: int, result: str) -> None:
+    """A process's share of a sweep; models are replaced by a constant, and every measurement is logged."""
+    log = tmp_path / "log"
 
-record = Round(0, 3, 4, 4, 4, 3, 4, 1, 0.01, 0.02, 0.001)
-def run(pair, prompt, configuration, seed, trace=True):
-    if configuration.max_new_tokens == 8:
-        with open({log!r}, "a") as log:
-            log.write(configuration.label + "|" + prompt + "\\n")
-        time.sleep(0.02)
-    return Generation("w1", (5, 6, 7, 8), 3, False, 0.0, 0.03, (record,))
-sweep_module.run_configuration = run
-sweep_module.check_configuration = lambda pair, configuration: None
-sweep_module.pair_for_task = lambda pair, task: pair
-task = conftest.ToyTask()
-grid = SweepGrid((1, 2), (), ("lossless", "linear:0.5"), (4,), 8, modes=("speculative",))
-store = Store(Path({folder!r}))
-print("ready", flush=True)
-result = sweep_module.sweep(None, task, task.problems({n}), grid.configurations("toy", "toy"), store)
-print(result.measured, result.reused)
-"""
+    def run(pair: Pair, prompt: str, configuration: Configuration, seed: int, trace: bool = True) -> Generation:
+        if configuration.max_new_tokens == GRID.max_new_tokens:
+            with log.open("a") as file:
+                file.write(f"{configuration.label}|{prompt}\n")
+            time.sleep(0.02)
+        return fake_generation()
+
+    sweep_module.run_configuration = run
+    sweep_module.check_configuration = lambda pair, configuration: None
+    sweep_module.pair_for_task = lambda pair, task: pair
+    configurations = GRID.configurations("toy", "toy")
+    done = sweep(None, task, task.problems(n), configurations, Store(tmp_path / "run"))  # type: ignore[arg-type]
+    (tmp_path / result).write_text(f"{done.measured} {done.reused}")
 
 
-def child(tmp_path: Path, n: int) -> subprocess.Popen[str]:
-    code = CHILD.format(tests=str(Path(__file__).parent), log=str(tmp_path / "log"), folder=str(tmp_path / "run"), n=n)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+def _start(task: Any, tmp_path: Path, n: int, result: str) -> BaseProcess:
+    """A forked process, so that nothing has to be imported again."""
+    process = get_context("fork").Process(target=_work, args=(task, tmp_path, n, result), daemon=True)
+    process.start()
+    return process
 
 
-def test_after_sigkill_a_sweep_resumes_without_loss_or_repetition(tmp_path: Path) -> None:
-    n, log = 25, tmp_path / "log"
-    process = child(tmp_path, n)
-    while not log.exists() or len(log.read_text().splitlines()) < 20:
-        assert process.poll() is None
+def _counts(tmp_path: Path, result: str) -> tuple[int, int]:
+    measured, reused = (tmp_path / result).read_text().split()
+    return int(measured), int(reused)
+
+
+def _measured(tmp_path: Path) -> list[str]:
+    log = tmp_path / "log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def test_after_sigkill_a_sweep_resumes_without_loss_or_repetition(task: Any, tmp_path: Path) -> None:
+    n, cells = 12, len(GRID.configurations("toy", "toy"))
+    process = _start(task, tmp_path, n, "first")
+    while len(_measured(tmp_path)) < 20:
+        assert process.is_alive()
         time.sleep(0.01)
+    assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.join()
     stored = len(Store(tmp_path / "run").tables().problems)
     # Whatever had been measured was stored, but for the one that was running.
-    assert len(log.read_text().splitlines()) - stored in (0, 1)
-    output, _ = child(tmp_path, n).communicate(timeout=300)
-    measured, reused = map(int, output.splitlines()[-1].split())
-    assert (reused, measured) == (stored, 4 * n - stored)
-    repeated = [line for line, times in Counter(log.read_text().splitlines()).items() if times > 1]
-    assert len(repeated) <= 1
+    assert len(_measured(tmp_path)) - stored in (0, 1)
+    _start(task, tmp_path, n, "second").join()
+    assert _counts(tmp_path, "second") == (cells * n - stored, stored)
+    assert sum(times - 1 for times in Counter(_measured(tmp_path)).values()) <= 1
     tables = Store(tmp_path / "run").tables()
-    assert len(tables.problems) == 4 * n
+    assert len(tables.problems) == cells * n
     assert not tables.problems.duplicated(["config", "problem"]).any()
 
 
-def test_two_processes_share_a_store_without_repeating_a_problem(tmp_path: Path) -> None:
-    n = 20
-    first, second = child(tmp_path, n), child(tmp_path, n)
-    outputs = [process.communicate(timeout=300)[0] for process in (first, second)]
-    measured = [int(output.splitlines()[-1].split()[0]) for output in outputs]
-    assert sum(measured) == 4 * n
-    assert max(Counter((tmp_path / "log").read_text().splitlines()).values()) == 1
-    assert len(Store(tmp_path / "run").tables().problems) == 4 * n
-    assert {p.suffix for p in (tmp_path / "run" / "claims").iterdir()} <= {".lock"}
+def test_two_processes_share_a_store_without_repeating_a_problem(task: Any, tmp_path: Path) -> None:
+    n, cells = 10, len(GRID.configurations("toy", "toy"))
+    processes = [_start(task, tmp_path, n, result) for result in ("first", "second")]
+    for process in processes:
+        process.join()
+    shares = [_counts(tmp_path, result)[0] for result in ("first", "second")]
+    assert sum(shares) == cells * n
+    assert min(shares) > 0
+    assert max(Counter(_measured(tmp_path)).values()) == 1
+    assert len(Store(tmp_path / "run").tables().problems) == cells * n
+
+
+def test_a_dead_process_leaves_no_claim_behind(task: Any, tmp_path: Path) -> None:
+    process = _start(task, tmp_path, 1000, "first")
+    while not _measured(tmp_path):
+        time.sleep(0.01)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    claims = Claims(tmp_path / "run" / "claims")
+    names = [path.stem for path in claims.folder.glob("*.lock")]
+    for name in names:
+        with claims.claim(name) as claimed:
+            assert claimed
 
 
 def test_remaining_time_knows_that_configurations_differ() -> None:
