@@ -14,7 +14,17 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 #: An array of any array-API library. The standard has no static type yet, hence an alias of ``Any``.
 Array: TypeAlias = Any
 
-__all__ = ["Array", "as_floating", "at", "cut_ratio", "namespace", "normalize", "one_hot", "positive_part"]
+__all__ = [
+    "Array",
+    "as_floating",
+    "at",
+    "cut_ratio",
+    "in_range",
+    "namespace",
+    "normalize",
+    "one_hot",
+    "positive_part",
+]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -29,6 +39,11 @@ def as_floating(x: Array) -> Array:
         return np.asarray(x, dtype=np.float64)
     xp = array_namespace(x)
     return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.asarray(0.0).dtype)
+
+
+def in_range(value: float, like: Array) -> float:
+    """``value`` >= 0, cut to the largest number that ``like``'s dtype holds: infinity times 0 would be NaN."""
+    return min(value, float(array_namespace(like).finfo(like.dtype).max))
 
 
 def positive_part(x: Array) -> Array:

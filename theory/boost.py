@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
 from array_api_compat import device
 
-from specfrontier.theory.arrays import Array, as_floating, namespace
+from specfrontier.theory.arrays import Array, as_floating, in_range, namespace
 
 __all__ = ["COIN_DIVERGENCES", "NEWTON_STEPS", "CoinDivergence", "boosted_probability", "taylor_probability"]
 
@@ -49,13 +50,14 @@ def boosted_probability(p: Array, delta: float, divergence: str = "kl") -> Array
     ``ValueError`` if ``delta`` is negative or NaN, or ``divergence`` is no key of ``COIN_DIVERGENCES``.
     """
     coin = _coin(divergence, delta)
-    p = as_floating(p)
+    given = as_floating(p)
+    p = _at_least_single(given)
     xp = namespace(p)
     inner = _interior(p)
     ceiling = coin.ceiling(inner)
-    budget = xp.minimum(xp.full_like(inner, delta), ceiling)
+    budget = xp.minimum(xp.full_like(inner, in_range(delta, p)), ceiling)
     gamma = xp.where(budget >= ceiling, 1.0, inner + _excess(coin, inner, budget, ceiling))
-    return _at_the_ends(coin, p, xp.clip(gamma, inner, 1.0), delta)
+    return xp.astype(_at_the_ends(coin, p, xp.clip(gamma, inner, 1.0), delta), given.dtype)
 
 
 def taylor_probability(p: Array, delta: float, divergence: str = "kl") -> Array:
@@ -65,17 +67,25 @@ def taylor_probability(p: Array, delta: float, divergence: str = "kl") -> Array:
     variation, which has no second derivative.
     """
     coin = _coin(divergence, delta)
-    p = as_floating(p)
+    given = as_floating(p)
+    p = _at_least_single(given)
     xp = namespace(p)
-    return xp.clip(p + _taylor_excess(coin, p, xp.full_like(p, delta)), 0.0, 1.0)
+    excess = _taylor_excess(coin, p, xp.full_like(p, in_range(delta, p)))
+    return xp.astype(xp.clip(p + excess, 0.0, 1.0), given.dtype)
 
 
 def _coin(divergence: str, delta: float) -> CoinDivergence:
     if divergence not in COIN_DIVERGENCES:
         raise ValueError(f"divergence must be one of {', '.join(COIN_DIVERGENCES)}, got {divergence!r}")
-    if not delta >= 0:
+    if np.ndim(delta) or not delta >= 0:
         raise ValueError(f"delta must be a divergence budget >= 0, got {delta!r}")
     return COIN_DIVERGENCES[divergence]
+
+
+def _at_least_single(p: Array) -> Array:
+    """``p``, in single precision if it is a 16-bit float, whose least normal number is no small probability."""
+    xp = namespace(p)
+    return xp.astype(p, xp.float32) if xp.finfo(p.dtype).eps > xp.finfo(xp.float32).eps else p
 
 
 def _excess(coin: CoinDivergence, p: Array, delta: Array, ceiling: Array) -> Array:
@@ -101,7 +111,7 @@ def _excess(coin: CoinDivergence, p: Array, delta: Array, ceiling: Array) -> Arr
 def _taylor_excess(coin: CoinDivergence, p: Array, delta: Array) -> Array:
     if coin.curvature is None:
         raise ValueError("total variation has a kink at p and no Taylor form; use solver='newton'")
-    return namespace(p).sqrt(2 * delta * p * (1 - p) / coin.curvature)
+    return namespace(p).sqrt(delta * (2 * p * (1 - p) / coin.curvature))
 
 
 def _interior(p: Array) -> Array:

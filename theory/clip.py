@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 
-from specfrontier.theory.arrays import Array, namespace, positive_part
+from specfrontier.theory.arrays import Array, in_range, namespace, positive_part
 from specfrontier.theory.divergences import Divergence, divergence_named
-from specfrontier.theory.validation import check_laws
+from specfrontier.theory.validation import check_laws, check_numbers
 
 __all__ = ["clip_floor", "clip_for_budget", "clip_target"]
 
@@ -34,7 +34,7 @@ def clip_target(p: Array, q: Array, b: Array | float, *, validate: bool = True) 
     if p or q is no law.
     """
     p, q = check_laws(p, q) if validate else (p, q)
-    b = _ceiling(p, b, validate)
+    b = _ceiling(p, q, b, validate)
     xp = namespace(p, q)
     return xp.minimum(xp.maximum(q, _floor(p, q, b) * p), b * p)
 
@@ -46,7 +46,7 @@ def clip_floor(p: Array, q: Array, b: Array | float, *, validate: bool = True) -
     is the mass that the floor adds. Where nothing is cut off, a is the least ratio q/p.
     """
     p, q = check_laws(p, q) if validate else (p, q)
-    return _floor(p, q, _ceiling(p, b, validate))[..., 0]
+    return _floor(p, q, _ceiling(p, q, b, validate))[..., 0]
 
 
 def clip_for_budget(
@@ -62,7 +62,7 @@ def clip_for_budget(
     measure = divergence_named(divergence)
     xp = namespace(p, q)
     high = xp.log(_least_sufficient_ceiling(p, q))
-    budget = xp.asarray(epsilon, dtype=high.dtype) + xp.zeros_like(high)
+    budget = check_numbers(epsilon, "epsilon", p, q) + xp.zeros_like(high)
     if validate and not bool(xp.all(budget >= 0)):
         raise ValueError(f"epsilon must be a divergence budget >= 0, got {epsilon!r}")
     return xp.exp(_bisect(p, q, budget, measure, xp.zeros_like(high), high))
@@ -114,9 +114,13 @@ def _floor(p: Array, q: Array, b: Array | float) -> Array:
     return a
 
 
-def _ceiling(p: Array, b: Array | float, validate: bool) -> Array | float:
-    """``b`` ready to multiply rows: a number as it is, an array ``[...]`` with a last axis of length one."""
-    xp = namespace(p)
-    if validate and not bool(xp.all((xp.asarray(b) >= 1) & (xp.asarray(b) < math.inf))):
+def _ceiling(p: Array, q: Array, b: Array | float, validate: bool) -> Array | float:
+    """``b`` ready to multiply rows: a number that their dtype holds, an array ``[...]`` with a last axis of one."""
+    if isinstance(b, (int, float)):
+        valid, ceiling = 1 <= b < math.inf, in_range(b, p)
+    else:
+        ceiling = check_numbers(b, "b", p, q)[..., None]
+        valid = not validate or bool(namespace(p).all((ceiling >= 1) & (ceiling < math.inf)))
+    if validate and not valid:
         raise ValueError(f"b must be a finite ceiling >= 1, got {b!r}; 1 is lossless")
-    return b if isinstance(b, (int, float)) else xp.asarray(b)[..., None]
+    return ceiling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specfrontier.theory.arrays import Array, namespace
 from specfrontier.theory.divergences import tv_distance
-from specfrontier.theory.validation import check_laws
+from specfrontier.theory.validation import check_laws, check_numbers
 
 __all__ = ["lam_for_budget", "optimal_acceptance", "optimal_target"]
 
@@ -31,7 +31,7 @@ def lam_for_budget(p: Array, q: Array, epsilon: Array | float, *, validate: bool
     p, q = check_laws(p, q) if validate else (p, q)
     distance = tv_distance(p, q, validate=False)
     xp = namespace(distance)
-    budget = _budget(distance, epsilon, validate)
+    budget = _budget(p, q, epsilon, validate)
     apart = distance > 0
     # Comparing before dividing: a subnormal distance would overflow the quotient.
     ratio = xp.where(budget < distance, budget, distance) / xp.where(apart, distance, 1.0)
@@ -46,12 +46,12 @@ def optimal_acceptance(p: Array, q: Array, epsilon: Array | float, *, validate: 
     """
     p, q = check_laws(p, q) if validate else (p, q)
     distance = tv_distance(p, q, validate=False)
-    return namespace(distance).clip(1 - distance + _budget(distance, epsilon, validate), 0.0, 1.0)
+    return namespace(distance).clip(1 - distance + _budget(p, q, epsilon, validate), 0.0, 1.0)
 
 
-def _budget(like: Array, epsilon: Array | float, validate: bool) -> Array:
-    xp = namespace(like)
-    budget = xp.asarray(epsilon, dtype=like.dtype) + xp.zeros_like(like)
+def _budget(p: Array, q: Array, epsilon: Array | float, validate: bool) -> Array:
+    budget = check_numbers(epsilon, "epsilon", p, q)
+    xp = namespace(budget)
     if validate and not bool(xp.all((budget >= 0) & (budget <= 1))):
         raise ValueError(f"epsilon must be a total variation budget in [0, 1], got {epsilon!r}")
     return budget

@@ -16,7 +16,14 @@ NORMALIZATION_TOLERANCE = 1e-4
 #: The same for 16-bit floats, whose rounding alone can cost a few parts in a thousand.
 HALF_PRECISION_TOLERANCE = 2e-2
 
-__all__ = ["HALF_PRECISION_TOLERANCE", "NORMALIZATION_TOLERANCE", "check_law", "check_laws", "check_tokens"]
+__all__ = [
+    "HALF_PRECISION_TOLERANCE",
+    "NORMALIZATION_TOLERANCE",
+    "check_law",
+    "check_laws",
+    "check_numbers",
+    "check_tokens",
+]
 
 
 def check_law(p: Array, name: str) -> Array:
@@ -25,7 +32,10 @@ def check_law(p: Array, name: str) -> Array:
     Raises ``ValueError`` naming the argument if it has no vocabulary axis, holds NaN, an infinity or a
     negative entry, or if a row does not sum to 1 within ``NORMALIZATION_TOLERANCE``.
     """
-    p = as_floating(p)
+    try:
+        p = as_floating(p)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of probabilities, got {p!r}") from None
     xp = array_namespace(p)
     if p.ndim == 0 or p.shape[-1] == 0:
         raise ValueError(f"{name} must have shape [..., V] with V >= 1, got shape {tuple(p.shape)}")
@@ -68,6 +78,18 @@ def check_tokens(y: Array, p: Array, q: Array) -> Array:
         raise ValueError(f"y must hold token ids in [0, {vocabulary_size}), got {int(xp.min(y))} to {int(xp.max(y))}")
     _check_broadcast("y and the rows of p and q", y.shape, np.broadcast_shapes(p.shape[:-1], q.shape[:-1]))
     return y
+
+
+def check_numbers(value: Array | float, name: str, p: Array, q: Array) -> Array:
+    """Return ``value``, a number or ``[...]``, in p's dtype and beside it; it must broadcast with the rows."""
+    xp = array_namespace(p)
+    try:
+        value = xp.asarray(value, dtype=p.dtype, device=device(p))
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}") from None
+    rows = np.broadcast_shapes(p.shape[:-1], q.shape[:-1])
+    _check_broadcast(f"{name} and the rows of p and q", tuple(value.shape), rows)
+    return value
 
 
 def _check_broadcast(what: str, *shapes: tuple[int, ...]) -> None:

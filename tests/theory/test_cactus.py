@@ -140,7 +140,14 @@ def test_the_output_law_needs_no_square_array(spec: str) -> None:
     np.testing.assert_allclose(law.sum(), 1, atol=1e-10)
 
 
+def test_an_endless_budget_raises_all_that_p_allows_to_one() -> None:
+    for raised in (boosted_probability, taylor_probability):
+        assert raised(np.array([0.0, 1e-300, 0.5, 1.0]), np.inf).tolist() == [0, 1, 1, 1]
+
+
 def test_bad_budgets_and_divergences_are_refused() -> None:
+    with pytest.raises(ValueError, match="delta must be a divergence budget"):
+        boosted_probability(np.array([0.1, 0.2]), np.array([0.1, 0.2]))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="delta must be a divergence budget >= 0, got -1"):
         boosted_probability(np.array(0.5), -1.0)
     with pytest.raises(ValueError, match="divergence must be one of tv, kl"):

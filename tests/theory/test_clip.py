@@ -210,6 +210,8 @@ def test_ceilings_broadcast_over_rows_on_both_libraries() -> None:
 def test_a_ceiling_outside_its_range_is_refused(b: object) -> None:
     p = np.array([0.5, 0.5])
     with pytest.raises(ValueError, match="b must be a finite ceiling >= 1"):
+        clip_target(p, p, b)
+    with pytest.raises(ValueError, match="b must be a finite ceiling >= 1"):
         clip_target(p, p, np.asarray(b))
 
 

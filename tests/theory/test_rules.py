@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -229,6 +230,7 @@ def test_a_spec_is_read_back_and_a_rule_pickles(rule: AcceptanceRule) -> None:
 def test_specs_are_canonical() -> None:
     assert Lossless().spec == "lossless"
     assert Linear(0.3).spec == "linear:0.3"
+    assert Linear(-0.0).spec == "linear:0.0"
     assert Cactus(1).spec == "cactus:1.0"
     assert Cactus(1.0, solver="taylor").spec == "cactus:1.0:solver=taylor"
     assert TypicalAcceptance(0.09).spec == "typical:0.09"
@@ -247,6 +249,10 @@ def test_specs_are_canonical() -> None:
         ("linear:high", "got 'high'"),
         ("linear:nan", "got nan"),
         ("linear:0.3:0.4", "unexpected '0.4'"),
+        ("linear:0.3:lam=0.5", "lam is given twice"),
+        ("cactus:1.0:solver=taylor:solver=newton", "solver is given twice"),
+        ("linear:", "got ''"),
+        (None, "spec must be text"),
         ("linear:mu=0.3", "unknown field 'mu'; allowed: lam"),
         ("lossless:0.1", "unexpected '0.1'"),
         ("clip:0.5", "b must be a real number in .1, inf., got 0.5; 1 is lossless"),
@@ -336,6 +342,37 @@ def test_greedy_emits_the_first_of_tied_maxima() -> None:
     p, q = np.array([0.2, 0.4, 0.4]), np.array([0.1, 0.2, 0.7])
     assert Greedy().output_law(p, q).tolist() == [0, 1, 0]
     assert Greedy().acceptance(p, q).tolist() == [0, 1, 0]
+
+
+EXTREME = [
+    Clip(1e39),
+    Clip(1e308),
+    Lenience(1e-50),
+    Lenience(5e-324),
+    Cactus(1e39),
+    Cactus(1e308),
+    Cactus(1e308, solver="taylor"),
+    Cactus(1e308, divergence="chi2"),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rule", EXTREME, ids=lambda rule: rule.spec)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("of", [torch.tensor, np.asarray], ids=["torch", "numpy"])
+def test_no_leniency_overflows_into_tokens_that_p_excludes(rule: AcceptanceRule, dtype: str, of: Callable) -> None:
+    """A parameter beyond the dtype's range means what the largest one within it means."""
+    p, q = of(np.array([0.0, 0.5, 0.5], dtype)), of(np.array([0.5, 0.5, 0.0], dtype))
+    assert rule.acceptance(p, q).tolist() == [0, 1, 1]
+    assert rule.output_law(p, q).tolist() == [0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("rule", [Cactus(0.0), Cactus(0.0, solver="taylor")], ids=lambda rule: rule.spec)
+def test_sixteen_bit_floats_keep_small_probabilities(rule: AcceptanceRule) -> None:
+    p, q = np.array([1e-6], "float16"), np.array([0.5], "float16")
+    kept = rule.acceptance_at(p, q)
+    assert kept.dtype == np.float16
+    assert kept == Lossless().acceptance_at(p, q)
 
 
 def test_top_k_accepts_ties_and_nothing_that_p_excludes() -> None:

@@ -1,11 +1,23 @@
 """Bad input is refused where it enters, naming the argument."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 
-from specfrontier.theory import Linear, Lossless, check_law, lam_for_budget, tv_distance
+from specfrontier.theory import (
+    Linear,
+    Lossless,
+    check_law,
+    clip_for_budget,
+    clip_target,
+    lam_for_budget,
+    optimal_acceptance,
+    optimal_target,
+    tv_distance,
+)
 
 from .strategies import law
 
@@ -23,6 +35,8 @@ UNIFORM = np.full(4, 0.25)
         (0.25, r"shape \[..., V\]"),
         (np.empty((2, 0)), r"shape \[..., V\]"),
         ([0.5, 0.5], "one vocabulary"),
+        (["a", "b", "c", "d"], "array of probabilities"),
+        ([[0.5, 0.5], [1.0]], "array of probabilities"),
     ],
 )
 @pytest.mark.parametrize("name", ["p", "q"])
@@ -45,6 +59,17 @@ def test_leading_axes_that_do_not_broadcast_are_named() -> None:
 def test_a_token_outside_the_vocabulary_is_refused(y: float) -> None:
     with pytest.raises(ValueError, match="y must hold"):
         Lossless().residual(UNIFORM, UNIFORM, y)
+
+
+@pytest.mark.parametrize("of", [torch.tensor, np.asarray], ids=["torch", "numpy"])
+@pytest.mark.parametrize("wrong", [np.full(3, 1.0), "much"], ids=["shape", "text"])
+def test_a_budget_that_does_not_fit_the_rows_is_named(of: Callable, wrong: object) -> None:
+    rows = of(np.tile(UNIFORM, (2, 1)))
+    for call in (lam_for_budget, optimal_target, optimal_acceptance, clip_for_budget):
+        with pytest.raises(ValueError, match="epsilon"):
+            call(rows, rows, wrong)
+    with pytest.raises(ValueError, match=r"\bb\b"):
+        clip_target(rows, rows, wrong)
 
 
 def test_two_array_libraries_do_not_mix() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from specfrontier.theory.arrays import Array, cut_ratio
+from specfrontier.theory.arrays import Array, cut_ratio, in_range
 from specfrontier.theory.clip import clip_target
 from specfrontier.theory.rules.base import TargetRule
 from specfrontier.theory.rules.parameters import parameter
@@ -36,7 +36,7 @@ class Clip(TargetRule):
         return math.log(self.b)
 
     def acceptance_at(self, p_y: Array, q_y: Array) -> Array:
-        return cut_ratio(self.b * p_y, q_y)
+        return cut_ratio(in_range(self.b, p_y) * p_y, q_y)
 
     def _target(self, p: Array, q: Array) -> Array:
         return clip_target(p, q, self.b, validate=False)

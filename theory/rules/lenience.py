@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from specfrontier.theory.arrays import Array, cut_ratio, normalize, positive_part
+from specfrontier.theory.arrays import Array, cut_ratio, in_range, normalize, positive_part
 from specfrontier.theory.rules.base import ReplacementRule
 from specfrontier.theory.rules.parameters import parameter
 from specfrontier.theory.rules.registry import acceptance_rule
@@ -34,7 +34,8 @@ class Lenience(ReplacementRule):
         return -math.log(self.lenience)
 
     def acceptance_at(self, p_y: Array, q_y: Array) -> Array:
-        return cut_ratio(p_y, self.lenience * q_y)
+        # Raising p(y) and not lowering q(y): l q(y) could underflow to 0 and let a token that p excludes pass.
+        return cut_ratio(in_range(1 / self.lenience, p_y) * p_y, q_y)
 
     def _replacement(self, p: Array, q: Array) -> Array:
         return normalize(positive_part(p - q), p)

@@ -36,7 +36,7 @@ class Range:
         kind: Any = Integral if self.integer else Real
         if isinstance(value, bool) or not isinstance(value, kind) or value not in self:
             raise self._error(name, value)
-        return int(value) if self.integer else float(value)
+        return int(value) if self.integer else float(value) + 0.0  # a negative zero would print as one
 
     def parse(self, name: str, text: str) -> float | int:
         """Read a value from a spec such as the ``0.3`` of ``linear:0.3``."""

@@ -41,6 +41,8 @@ def rule_from_spec(spec: str) -> AcceptanceRule:
     Examples: ``lossless``, ``linear:0.3``, ``cactus:1.0:solver=taylor``. The bare value sets the rule's
     first field, its leniency. Raises ``ValueError`` naming the value, what is allowed and how to write it.
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"an acceptance rule's spec must be text such as 'linear:0.3', got {spec!r}")
     name, *parts = spec.strip().split(":")
     if name not in _REGISTRY:
         known = ", ".join(sorted(_REGISTRY))
@@ -48,13 +50,24 @@ def rule_from_spec(spec: str) -> AcceptanceRule:
     cls = _REGISTRY[name]
     declared = {entry.name: entry for entry in fields(cls)}
     try:
-        given = dict(_assignment(part, position, declared) for position, part in enumerate(parts))
+        given = _assignments(parts, declared)
     except ValueError as error:
         raise ValueError(f"bad acceptance rule spec {spec!r}: {error}") from None
     for entry in declared.values():
         if entry.default is MISSING and entry.name not in given:
             raise ValueError(f"spec {spec!r} lacks {entry.name}, {domain(entry)}; write it as '{name}:VALUE'")
     return cls(**given)
+
+
+def _assignments(parts: list[str], declared: Mapping[str, Field[Any]]) -> dict[str, Any]:
+    """All parts of a spec after its name as keyword arguments."""
+    given: dict[str, Any] = {}
+    for position, part in enumerate(parts):
+        key, value = _assignment(part, position, declared)
+        if key in given:
+            raise ValueError(f"{key} is given twice; keep one of {given[key]!r} and {value!r}")
+        given[key] = value
+    return given
 
 
 def _assignment(part: str, position: int, declared: Mapping[str, Field[Any]]) -> tuple[str, Any]:
