@@ -110,6 +110,8 @@ def best_chunk_steps(rates: ArrayLike, draft_costs: ArrayLike, verify_cost: floa
         ValueError: if an argument is invalid.
     """
     cost = np.atleast_1d(nonnegative(draft_costs, "draft_costs")) + positive(verify_cost, "verify_cost")
+    if cost.ndim != 1 or cost.size == 0:
+        raise ValueError(f"draft_costs must have shape [n] with n >= 1, got shape {np.shape(draft_costs)}")
     plans = [best_chunks(rates, K) for K in range(1, cost.size + 1)]
     return max(plans, key=lambda plan: plan.expected_tokens / cost[plan.steps - 1])
 

@@ -56,6 +56,8 @@ def pareto_mask(points: ArrayLike, *, maximise: Maximise = True) -> NDArray[np.b
         return _pareto_mask_2d(gains)
     from moocore import is_nondominated  # not at import time: it loads a C library
 
+    if gains.size == 0:
+        return np.zeros(gains.shape[:-1], dtype=np.bool_)
     flat = gains.reshape(-1, *gains.shape[-2:])
     masks = [is_nondominated(batch, maximise=True, keep_weakly=True) for batch in flat]
     return np.array(masks, dtype=np.bool_).reshape(gains.shape[:-1])
@@ -68,7 +70,7 @@ def hypervolume(points: ArrayLike, reference: ArrayLike, *, maximise: Maximise =
     not improve on the reference in every objective add nothing.
 
     Args:
-        points: ``[n, m]``, finite, n >= 1.
+        points: ``[n, m]``, finite; no points dominate nothing.
         reference: ``[m]``, for instance the verifier's speed and the drafter's accuracy.
         maximise: for each objective, whether more is better.
 
@@ -109,6 +111,8 @@ def frontier_distance(
     if goal.ndim != 2 or goal.shape[0] == 0 or goal.shape[-1] != gains.shape[-1]:
         raise ValueError(f"frontier must have shape [k, {gains.shape[-1]}] with k >= 1, got {goal.shape}")
     unit = positive(scale, "scale")
+    if unit.shape not in ((), gains.shape[-1:]):
+        raise ValueError(f"scale must be a number or have shape [{gains.shape[-1]}], got shape {unit.shape}")
     shortfall = ((goal - gains[..., None, :]) / unit).min(axis=-1)
     return np.maximum(shortfall.max(axis=-1), 0.0)
 

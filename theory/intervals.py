@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from specfrontier.theory.domains import finite
+from specfrontier.theory.domains import check_broadcast, finite
 from specfrontier.theory.throughput_model import (
     linear_acceptance_rate,
     linear_throughput_gradient,
@@ -77,7 +77,10 @@ def throughput_interval(
     estimate = throughput(alpha, block_size, draft_cost, verify_cost)
     partial = linear_throughput_gradient(d, lam, block_size, draft_cost, verify_cost)
     gradient = np.stack(np.broadcast_arrays(partial.d, partial.draft_cost, partial.verify_cost), axis=-1)
-    error = np.sqrt(np.einsum("...i,...ij,...j->...", gradient, _covariance(covariance), gradient))
+    matrix = _covariance(covariance)
+    check_broadcast(estimate=np.asarray(estimate), covariance=matrix[..., 0, 0])
+    error = np.sqrt(np.einsum("...i,...ij,...j->...", gradient, matrix, gradient))
+    estimate = np.broadcast_to(estimate, error.shape)[()]
     factor = np.exp(_quantile(level) * error / estimate)
     return Interval(estimate, error, estimate / factor, estimate * factor, level)
 
@@ -98,9 +101,10 @@ def agreement_interval(d: ArrayLike, standard_error: ArrayLike, *, lam: ArrayLik
     spread = finite(standard_error, "standard_error")
     if np.any(spread < 0):
         raise ValueError(f"standard_error must be non-negative, got {float(spread.min())!r}")
-    error = np.asarray(lam, dtype=np.float64) * spread
+    check_broadcast(estimate=np.asarray(estimate), standard_error=spread)
+    estimate, error = np.broadcast_arrays(estimate, np.asarray(lam, dtype=np.float64) * spread)
     reach = _quantile(level) * error
-    return Interval(estimate, error, np.clip(estimate - reach, 0, 1), np.clip(estimate + reach, 0, 1), level)
+    return Interval(estimate[()], error[()], np.clip(estimate - reach, 0, 1), np.clip(estimate + reach, 0, 1), level)
 
 
 def throughput_draws(
@@ -143,6 +147,8 @@ def bootstrap_interval(draws: ArrayLike, estimate: ArrayLike | None = None, *, l
     _quantile(level)
     low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     centre = replicates.mean(axis=0) if estimate is None else finite(estimate, "estimate")
+    if centre.shape != replicates.shape[1:]:
+        raise ValueError(f"estimate must have the shape of one replicate, {replicates.shape[1:]}, got {centre.shape}")
     return Interval(centre, replicates.std(axis=0, ddof=1), low, high, level)
 
 

@@ -128,8 +128,11 @@ class DiscreteMixing:
 
     def survival(self, block_size: int) -> FloatArray:
         """``[..., B]``: Σ w_i r_i^n."""
-        powers = np.arange(1, int(counts(block_size, "block_size")) + 1)
-        return np.stack([self._average(self.rates**n) for n in powers], axis=-1)
+        size = int(counts(block_size, "block_size"))
+        moments = np.empty((*np.shape(self.mean), size))
+        for n in range(size):
+            moments[..., n] = self._average(self.rates ** (n + 1))
+        return moments
 
     def expected_tokens(self, block_size: int) -> FloatArray:
         """``[...]``: Σ w_i Σ_n r_i^n, each inner sum in closed form."""

@@ -133,7 +133,7 @@ def best_steps(
         ValueError: if the arrays differ in length or a value leaves its range.
     """
     K, d, cost = _profile(steps, distances, draft_costs)
-    return _best(K, d, np.full(d.shape, float(probabilities(lam, "lam"))), cost, verify_cost, block_size)
+    return _best(K, d, np.full(d.shape, _one(probabilities(lam, "lam"), "lam")), cost, verify_cost, block_size)
 
 
 def best_operating_point(
@@ -151,7 +151,8 @@ def best_operating_point(
     Arguments and errors as :func:`best_steps`, with ``deviation_budget`` ε in [0, 1] in place of λ.
     """
     K, d, cost = _profile(steps, distances, draft_costs)
-    return _best(K, d, largest_leniency(d, deviation_budget), cost, verify_cost, block_size)
+    budget = _one(probabilities(deviation_budget, "deviation_budget"), "deviation_budget")
+    return _best(K, d, largest_leniency(d, budget), cost, verify_cost, block_size)
 
 
 def relaxed_best_steps(
@@ -174,6 +175,7 @@ def relaxed_best_steps(
     from scipy.optimize import minimize_scalar
 
     K, d, cost = _profile(steps, distances, draft_costs)
+    lam, verify_cost = _one(probabilities(lam, "lam"), "lam"), _one(positive(verify_cost, "verify_cost"), "verify_cost")
     if np.unique(K).size != K.size or K.size < 2:
         raise ValueError(f"steps must hold at least two values, all distinct, got {K.tolist()}")
     order = np.argsort(K)
@@ -213,6 +215,8 @@ def best_block_size(alpha: float, block_sizes: ArrayLike, draft_costs: ArrayLike
         ValueError: if the arrays do not match or a value leaves its range.
     """
     sizes = np.atleast_1d(counts(block_sizes, "block_sizes"))
+    if sizes.ndim != 1 or sizes.size == 0:
+        raise ValueError(f"block_sizes must have shape [n] with n >= 1, got shape {np.shape(block_sizes)}")
     order = np.argsort(sizes)
     rates = np.broadcast_to(throughput(alpha, sizes, draft_costs, verify_costs), sizes.shape)
     return int(sizes[order][np.argmax(rates[order])])
@@ -239,21 +243,20 @@ def relaxed_best_block_size(alpha: ArrayLike, fixed_cost: ArrayLike, cost_per_po
     ratio = positive(fixed_cost, "fixed_cost") / positive(cost_per_position, "cost_per_position")
     with np.errstate(divide="ignore", invalid="ignore"):
         beta = -np.log(rate)
-        m = np.maximum(1 + beta * (ratio - 1), 1.0)
-        size = (_solve_u_minus_log_u(m) - m) / beta - 1
+        excess = np.maximum(beta * (ratio - 1), 0.0)  # m - 1, which would lose its digits in m as α -> 1
+        size = np.log1p(_solve_above_one(excess)) / beta - 1
     size = np.where(rate == 1, np.where(ratio > 1, np.inf, 0.0), size)
     return np.where(rate == 0, 0.0, np.maximum(size, 0.0))[()]
 
 
-def _solve_u_minus_log_u(m: FloatArray) -> FloatArray:
-    """The root u >= 1 of u - log u = m, for m >= 1, by Newton from above (where it is monotone)."""
-    excess = m - 1
-    u = 1 + np.sqrt(2 * excess) + excess
+def _solve_above_one(excess: FloatArray) -> FloatArray:
+    """w = u - 1 >= 0 with u - log u = 1 + ``excess``, by Newton from above (where it is monotone)."""
+    w = np.sqrt(2 * excess) + excess
     for _ in range(12):
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = (u - np.log(u) - m) * u / (u - 1)
-        u = np.where(u > 1, u - np.nan_to_num(step, posinf=0.0, neginf=0.0), u)
-    return u
+            step = (w - np.log1p(w) - excess) * (1 + w) / w
+        w = np.where(w > 0, w - np.nan_to_num(step, posinf=0.0, neginf=0.0), w)
+    return w
 
 
 def _profile(
@@ -274,6 +277,7 @@ def _best(
     verify_cost: float,
     block_size: int,
 ) -> OperatingPoint:
+    verify_cost = _one(positive(verify_cost, "verify_cost"), "verify_cost")
     best = int(np.argmax(throughput(linear_acceptance_rate(d, lam), block_size, cost, verify_cost)))
     return _point(float(K[best]), float(d[best]), float(lam[best]), float(cost[best]), verify_cost, block_size)
 
@@ -291,6 +295,13 @@ def _point(
         tokens_per_round=float(expected_tokens(alpha, block_size)),
         throughput=float(throughput(alpha, block_size, draft_cost, verify_cost)),
     )
+
+
+def _one(value: FloatArray, name: str) -> float:
+    """``value`` as a number, refused if it is an array of several."""
+    if value.ndim:
+        raise ValueError(f"{name} must be one number, got shape {value.shape}")
+    return float(value)
 
 
 def _check_same_length(**arrays: NDArray[np.generic]) -> None:

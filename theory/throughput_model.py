@@ -214,6 +214,7 @@ def break_even_leniency(
     """
     distance = probabilities(d, "d")
     alpha = break_even_alpha(block_size, draft_cost, verify_cost, decode_cost)
+    check_broadcast(d=distance, break_even_alpha=np.asarray(alpha))
     with np.errstate(divide="ignore", invalid="ignore"):
         lam = 1 - (1 - alpha) / distance
     return np.where(np.isnan(alpha), np.nan, np.where(alpha <= 1 - distance, 0.0, lam))[()]

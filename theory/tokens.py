@@ -81,7 +81,8 @@ def expected_tokens_slope(alpha: ArrayLike, block_size: ArrayLike) -> FloatArray
         log_alpha = np.log1p(-rejection)
         power = -np.expm1(n * log_alpha) - n * rejection * np.exp((n - 1) * log_alpha)
         closed = power / rejection**2
-    return np.where(n * rejection <= _SERIES_LIMIT, _slope_series(rejection, n), closed)[()]
+    near = n * rejection <= _SERIES_LIMIT  # elsewhere the series, which is not used, would overflow for long blocks
+    return np.where(near, _slope_series(np.where(near, rejection, 0.0), n), closed)[()]
 
 
 def tokens_variance(alpha: ArrayLike, block_size: ArrayLike) -> FloatArray:
@@ -95,7 +96,8 @@ def tokens_variance(alpha: ArrayLike, block_size: ArrayLike) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         log_alpha = np.log1p(-rejection)
         closed = -np.expm1(m * log_alpha) - m * rejection * np.exp(size * log_alpha)
-        bracket = np.where(-m * log_alpha / 2 <= _SERIES_LIMIT, _variance_series(log_alpha, m), closed)
+        near = -m * log_alpha / 2 <= _SERIES_LIMIT
+        bracket = np.where(near, _variance_series(np.where(near, log_alpha, 0.0), m), closed)
         variance = alpha * bracket / rejection**2
     return np.where((rejection == 0) | (size == 0), 0.0, variance)[()]
 
@@ -284,8 +286,9 @@ def _slope_series(rejection: FloatArray, n: FloatArray) -> FloatArray:
 def _variance_series(log_alpha: FloatArray, m: FloatArray) -> FloatArray:
     """2 e^(-ms) (sinh(ms) - m sinh s) with α = e^(-2s): the variance's bracket without its cancellation."""
     s = -log_alpha / 2
-    power, total = s, np.zeros_like(s)
+    # (m s)^(2i+1) - m s^(2i+1), with m s carried along: m alone to such a power would overflow for long blocks.
+    term, total = m * s, np.zeros_like(s)
     for i in range(1, _SERIES_TERMS // 2):
-        power = power * s**2 / (2 * i * (2 * i + 1))
-        total = total + power * m * (m ** (2 * i) - 1)
+        term = term * (m * s) ** 2 / (2 * i * (2 * i + 1))
+        total = total + term * (1 - m ** (-2.0 * i))
     return 2 * np.exp(-m * s) * total

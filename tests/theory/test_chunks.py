@@ -100,6 +100,7 @@ def test_long_blocks_are_quick():
         (lambda: chunk_expected_tokens([1, 2], [0.5, 0.5]), "sizes"),
         (lambda: chunk_expected_tokens([0, 2], [0.5, 0.5]), "sizes"),
         (lambda: best_chunk_steps([0.5], [-1.0], 1.0), "draft_costs"),
+        (lambda: best_chunk_steps([0.5], [], 1.0), "draft_costs"),
     ],
 )
 def test_invalid_input_is_named(call, named):

@@ -48,6 +48,13 @@ def test_mask_is_batched(objectives):
     assert (mask[2, 1] == mask_by_definition(points[2, 1])).all()
 
 
+@pytest.mark.parametrize("objectives", [1, 2, 3])
+def test_no_points_have_an_empty_frontier(objectives):
+    assert pareto_mask(np.zeros((0, objectives))).shape == (0,)
+    assert pareto_mask(np.zeros((4, 0, objectives))).shape == (4, 0)
+    assert hypervolume(np.zeros((0, objectives)), np.zeros(objectives)) == 0
+
+
 def test_equal_points_are_all_kept():
     assert pareto_mask([[1, 1], [1, 1], [0, 2], [0, 1]]).tolist() == [True, True, True, False]
 
@@ -131,6 +138,7 @@ def test_attainment_of_independent_points():
         (lambda: hypervolume([[1.0, 2.0]], (0.0,)), "reference"),
         (lambda: frontier_distance([[1.0, 2.0]], np.zeros((0, 2))), "frontier"),
         (lambda: frontier_distance([[1.0, 2.0]], [[1.0, 2.0]], scale=0.0), "scale"),
+        (lambda: frontier_distance([[1.0, 2.0]], [[1.0, 2.0]], scale=[1.0, 1.0, 1.0]), "scale"),
         (lambda: frontier_probability([[1.0, 2.0]]), "replicates"),
         (lambda: attainment([[[1.0, 2.0]]], [[1.0]]), "goals"),
     ],

@@ -1,5 +1,6 @@
 """Equations 6 and 7, their gradients, best configurations, break-even points and intervals."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -224,6 +225,17 @@ def test_relaxed_block_size_brackets_the_integer_optimum(alpha, ratio):
     assert abs(best - relaxed) < 1 + 1e-6
 
 
+@pytest.mark.parametrize("ratio", [1.5, 10.0, 1e4])
+@pytest.mark.parametrize("alpha", [1e-300, 0.5, 1 - 1e-8, 1 - 1e-12, 1 - 2.0**-53])
+def test_relaxed_block_size_is_lamberts_root_up_to_rates_of_one(alpha, ratio):
+    with mpmath.workdps(60):
+        beta = -mpmath.log(alpha)
+        m = 1 + beta * (mpmath.mpf(ratio) - 1)
+        root = -mpmath.lambertw(-mpmath.exp(-m), -1).real
+        exact = max(0.0, float(mpmath.log(root) / beta - 1))
+    assert relaxed_best_block_size(alpha, ratio, 1.0) == pytest.approx(exact, rel=1e-8)
+
+
 def test_block_size_limits():
     assert relaxed_best_block_size(0.0, 1.0, 0.1) == 0
     assert relaxed_best_block_size(1.0, 1.0, 0.1) == np.inf
@@ -260,6 +272,19 @@ def test_delta_interval_covers_at_its_level():
     assert covered == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / runs))
 
 
+def test_the_entries_of_an_interval_share_one_shape():
+    covariances = np.tile(np.diag([1e-4, 1e-6, 1e-6]), (5, 1, 1))
+    for interval, shape in (
+        (agreement_interval([0.3, 0.4], 0.01, lam=0.5), (2,)),
+        (agreement_interval(0.3, [0.01, 0.02, 0.03], lam=0.5), (3,)),
+        (throughput_interval(0.3, 0.1, 0.2, covariances, lam=0.5, block_size=4), (5,)),
+        (throughput_interval(0.3, 0.1, 0.2, covariances[0], lam=[0.1, 0.2], block_size=4), (2,)),
+        (bootstrap_interval(np.arange(6.0).reshape(3, 2), [2.0, 3.0]), (2,)),
+    ):
+        entries = interval.estimate, interval.standard_error, interval.low, interval.high
+        assert {np.shape(entry) for entry in entries} == {shape}
+
+
 def test_agreement_interval_is_linear():
     interval = agreement_interval(0.4, 0.01, lam=0.5)
     assert interval.standard_error == pytest.approx(0.005)
@@ -287,6 +312,17 @@ def test_agreement_interval_is_linear():
         (lambda: bootstrap_interval([1.0, np.nan]), "draws"),
         (lambda: bootstrap_interval([1.0, 2.0], level=1.0), "level"),
         (lambda: agreement_interval(0.5, -0.1, lam=0.5), "standard_error"),
+        (lambda: agreement_interval([0.5] * 2, [0.1] * 3, lam=0.5), "standard_error"),
+        (lambda: throughput_interval([0.5] * 2, 1, 1, np.zeros((3, 3, 3)), lam=0, block_size=4), "covariance"),
+        (lambda: bootstrap_interval(np.zeros((3, 2)), 1.0), "estimate"),
+        (lambda: best_steps([1, 2], [0.5, 0.4], [0.1, 0.2], 1.0, block_size=4, lam=[0, 1]), "lam must be one number"),
+        (lambda: best_steps([1, 2], [0.5, 0.4], [0.1, 0.2], [1, 1], block_size=4), "verify_cost must be one number"),
+        (
+            lambda: best_operating_point([1], [0.5], [0.1], 1.0, block_size=4, deviation_budget=[0.1]),
+            "deviation_budget must be one number",
+        ),
+        (lambda: best_block_size(0.5, [], 0.1, 0.2), "block_sizes"),
+        (lambda: break_even_leniency([0.5, 0.2], 4, [0.1, 0.2, 0.3], 0.1), "broadcast: d"),
     ],
 )
 def test_invalid_input_is_named(call, named):

@@ -56,11 +56,11 @@ def test_slope_is_the_derivative(alpha, block_size):
     assert expected_tokens_slope(alpha, block_size) == pytest.approx(float(slope), rel=1e-12)
 
 
-@pytest.mark.parametrize("block_size", [16, 512, 10**6])
+@pytest.mark.parametrize("block_size", [16, 512, 10**6, 2**53 - 1])
 @pytest.mark.parametrize("alpha", [0.3, 0.9, *near_one])
 def test_stable_near_one_and_for_long_blocks(alpha, block_size):
-    """Against 60-digit arithmetic at the float that was passed in."""
-    with mpmath.workdps(60):
+    """Against 90-digit arithmetic at the float that was passed in."""
+    with mpmath.workdps(90):
         a = mpmath.mpf(alpha)
         x, m = 1 - a, 2 * block_size + 1
         mean = (1 - a ** (block_size + 1)) / x
@@ -69,6 +69,13 @@ def test_stable_near_one_and_for_long_blocks(alpha, block_size):
     assert expected_tokens(alpha, block_size) == pytest.approx(float(mean), rel=1e-13)
     assert expected_tokens_slope(alpha, block_size) == pytest.approx(float(slope), rel=1e-12)
     assert tokens_variance(alpha, block_size) == pytest.approx(float(variance), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_length_of_block_overflows():
+    for alpha in (0.0, 1e-300, 0.5, 1 - 1e-9, 1 - 2.0**-53, 1.0):
+        results = [f(alpha, 2**53 - 1) for f in (expected_tokens, expected_tokens_slope, tokens_variance)]
+        assert np.isfinite(results).all()
 
 
 def test_limits_at_zero_and_one():
@@ -175,6 +182,14 @@ def test_from_mean_keeps_mean_and_correlation(mean, correlation, block_size):
     assert mixing.mean == pytest.approx(mean)
     assert mixing.correlation == pytest.approx(correlation)
     assert iid_bias(mixing, block_size) <= 1e-12
+
+
+@pytest.mark.parametrize("mixing", [BetaMixing(2.0, 3.0), DiscreteMixing([0.2, 0.8]), DiscreteMixing(np.ones((3, 2)))])
+def test_a_round_without_a_draft_emits_one_token(mixing):
+    law = mixed_token_law(mixing, 0)
+    assert law.survival.shape == (*np.shape(mixing.mean), 0)
+    assert np.all(law.mean == 1)
+    assert np.all(iid_bias(mixing, 0) == 0)
 
 
 def test_iid_bias_to_second_order():
