@@ -150,7 +150,7 @@ class ConfidenceOrder(_Masked):
 
 @dataclass(frozen=True)
 class ConfidenceThreshold(_Masked):
-    """Draw every masked position, keep the draws whose probability is at least τ (SDAR's dynamic threshold).
+    """Draw every masked position, keep the draws whose probability exceeds τ (SDAR's dynamic threshold).
 
     The last step keeps every draw. The selection condition fails as soon as a draw can be discarded.
 
@@ -182,7 +182,7 @@ class ConfidenceThreshold(_Masked):
     def _kept(self, draws: Placement, probs: FloatArray, *, last: bool) -> Placement:
         if last:
             return draws
-        kept = tuple(draw for draw in draws if probs[draw] >= self.tau)
+        kept = tuple(draw for draw in draws if probs[draw] > self.tau)
         if kept or not self.keep_best or not draws:
             return kept
         return (max(draws, key=lambda draw: (probs[draw], -draw[0])),)
