@@ -10,15 +10,15 @@ from torch import Tensor
 
 from specfrontier.decoding.causal import CausalModel, CausalSession
 from specfrontier.decoding.clock import RoundClock
-from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort, check_block_size
+from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort, check_block_size, check_count
 from specfrontier.decoding.records import Generation, Round
 from specfrontier.decoding.sampling import Sampling, draw
-from specfrontier.decoding.schedule import Leniency
+from specfrontier.decoding.schedule import Leniency, RuleSchedule
 from specfrontier.decoding.trace import trace_positions
 from specfrontier.decoding.verification import Verdict, verify
 from specfrontier.errors import InputError
 from specfrontier.theory.exactness import exact_prefix_length
-from specfrontier.theory.rules import Lossless
+from specfrontier.theory.rules import AcceptanceRule, Lossless
 
 Verification = Literal["paper", "exact"]
 
@@ -48,10 +48,10 @@ class Settings:
     trace: bool = False
 
     def __post_init__(self) -> None:
-        if self.block_size < 1:
-            raise InputError(f"block_size (B) is {self.block_size}; give an integer >= 1")
-        if self.max_new_tokens < 1:
-            raise InputError(f"max_new_tokens is {self.max_new_tokens}; give an integer >= 1")
+        check_count("block_size (B)", self.block_size)
+        check_count("max_new_tokens", self.max_new_tokens)
+        if not isinstance(self.rule, AcceptanceRule | RuleSchedule):
+            raise InputError(f"rule is {self.rule!r}; give an acceptance rule such as Linear(0.3), or a RuleSchedule")
         if self.verification not in ("paper", "exact"):
             raise InputError(f"verification is {self.verification!r}; choose paper or exact")
 
@@ -243,6 +243,9 @@ class _Output:
     """Prompt and output so far, and whether more may come."""
 
     def __init__(self, prompt: Tensor, limit: int, end_ids: frozenset[int]) -> None:
+        if not len(prompt):
+            raise InputError("the prompt has no tokens; give at least one")
+        check_count("max_new_tokens", limit)
         self.ids, self.prompt_tokens, self.limit, self.end_ids = prompt, len(prompt), limit, end_ids
         self.finished = False
 

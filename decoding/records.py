@@ -35,8 +35,8 @@ class Round:
         index: 0, 1, ...
         context: tokens before the block, prompt included.
         requested: block size B asked of the drafter.
-        drafted: positions before the cuts at a drafted end token and at an order violation.
-        verified: positions that were verified, after those cuts.
+        drafted: positions up to a drafted end token, that one included; what follows it does not exist.
+        verified: how many of them were verified, after the cut at an order violation.
         accepted: how many of them were kept; positions visited are min(accepted + 1, verified).
         emitted: tokens that this round added to the output: accepted ones and the correction or bonus token,
             less what an end token or the token limit cut off.
@@ -74,7 +74,7 @@ class Generation:
         prompt_tokens: length of the prompt.
         finished: whether an end token was emitted (otherwise the token limit stopped it).
         prefill_s: seconds for the verifier's forward over the prompt; not part of `decode_s`.
-        decode_s: seconds from the first draft to the last token.
+        decode_s: seconds of all rounds; what is done between them (records, traces) does not count.
         rounds: one record a round.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -14,13 +15,16 @@ from specfrontier.errors import InputError
 
 Filter = Literal["top_k", "top_p"]
 
+#: Smaller temperatures than this carry float32 logits to infinity; 0 is what is meant.
+LEAST_TEMPERATURE = 1e-6
+
 
 @dataclass(frozen=True)
 class Sampling:
     """How a model's tokens are drawn: temperature, then truncation by transformers' own processors.
 
     Args:
-        temperature: >= 0; 0 is greedy, whose law is the one-hot of the largest logit.
+        temperature: 0 (greedy, whose law is the one-hot of the largest logit) or in [1e-6, inf).
         top_p: nucleus mass in (0, 1], or None.
         top_k: number of tokens kept, >= 1, or None.
         filters: the order in which truncations are applied: Dream's is top-p first, SDAR's top-k first.
@@ -35,8 +39,10 @@ class Sampling:
     filters: tuple[Filter, Filter] = ("top_k", "top_p")
 
     def __post_init__(self) -> None:
-        if not self.temperature >= 0:
-            raise InputError(f"temperature is {self.temperature}; give a number >= 0 (0 is greedy)")
+        if self.temperature != 0 and not LEAST_TEMPERATURE <= self.temperature < math.inf:
+            raise InputError(
+                f"temperature is {self.temperature}; give 0 (greedy) or a finite number >= {LEAST_TEMPERATURE:g}"
+            )
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise InputError(f"top_p is {self.top_p}; give a number in (0, 1], or leave it out")
         if self.top_k is not None and self.top_k < 1:

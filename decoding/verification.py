@@ -64,7 +64,7 @@ def _verify_rows(
     else:
         q = draft.law_rows(start, start + drafted, vocab_size)
         keep = rule.acceptance_of(p[:drafted], q, y, validate=False)
-    rejected = u[start : start + drafted] > keep
+    rejected = ~(u[start : start + drafted] < keep)  # u can be 0: a token that p excludes must not pass
     ends = torch.cat((rejected, rejected.new_ones(1)))
     accepted = ends.int().argmax()
     if not p.is_cuda and int(accepted) == rows:

@@ -58,7 +58,7 @@ PROBLEMS = (
     Column("agreement", "float64", "mean over visited positions of 1 - TV(output law, p)", nullable=True),
     Column("kl", "float64", "sum over visited positions of KL(output law || p), nats", nullable=True),
     Column("prefill_s", "float64", "seconds of the verifier's prefill, not part of decode_s"),
-    Column("decode_s", "float64", "seconds from the first draft to the last token"),
+    Column("decode_s", "float64", "seconds of all rounds, records and traces between them apart"),
     Column("text", "string", "decoded output"),
 )
 
@@ -68,7 +68,7 @@ ROUNDS = (
     Column("round", "int64", "0, 1, ... within the problem"),
     Column("context", "int64", "tokens before the block, prompt included"),
     Column("requested", "int64", "block size asked of the drafter"),
-    Column("drafted", "int64", "positions before the cut at a drafted end token"),
+    Column("drafted", "int64", "positions up to a drafted end token, that one included"),
     Column("verified", "int64", "positions verified, after every cut"),
     Column("accepted", "int64", "drafted tokens kept"),
     Column(

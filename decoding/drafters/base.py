@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from specfrontier.errors import InputError
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise InputError unless `value` is an integer >= 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InputError(f"{name} is {value!r}; give an integer >= 1")
 
 
 @dataclass(frozen=True)
@@ -29,8 +36,8 @@ class Effort:
     def __post_init__(self) -> None:
         if self.steps is None and self.threshold is None:
             raise InputError("no diffusion effort given; set steps (K >= 1) or threshold (tau in (0, 1])")
-        if self.steps is not None and self.steps < 1:
-            raise InputError(f"steps (K) is {self.steps}; give an integer >= 1")
+        if self.steps is not None:
+            check_count("steps (K)", self.steps)
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise InputError(f"threshold (tau) is {self.threshold}; give a number in (0, 1]")
 

@@ -23,6 +23,8 @@ def _negative_entropy(law: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _margin(law: Tensor, generator: torch.Generator) -> Tensor:
+    if law.shape[-1] == 1:
+        return law[..., 0]
     first, second = law.topk(2, dim=-1).values.unbind(-1)
     return first - second
 
@@ -82,14 +84,17 @@ SCHEDULES: dict[str, Callable[[int, int], list[int]]] = {
 def quotas(schedule: str | list[int], block_size: int, steps: int) -> list[int]:
     """How many positions each of `steps` steps fixes; they add up to `block_size`.
 
-    `schedule` is a name of `SCHEDULES`, or the chunk sizes themselves (the last step takes what is left).
+    `schedule` is a name of `SCHEDULES`, or the chunk sizes themselves. The step after the last chunk takes what is
+    left, and any further steps have nothing to do.
     """
     if not isinstance(schedule, str):
+        if not all(isinstance(size, int) and size >= 1 for size in schedule):
+            raise InputError(f"schedule is {schedule!r}; give chunk sizes, integers >= 1, or a schedule's name")
         taken, left = [], block_size
         for size in schedule[: steps - 1]:
             taken.append(min(size, left))
             left -= taken[-1]
-        return [*taken, left]
+        return [*taken, left, *[0] * (steps - 1 - len(taken))]
     if schedule not in SCHEDULES:
         raise InputError(f"schedule is {schedule!r}; choose one of {', '.join(SCHEDULES)}")
     return SCHEDULES[schedule](block_size, steps)

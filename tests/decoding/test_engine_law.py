@@ -10,6 +10,7 @@ from decoding_toy import PROMPT, V, enumerate_engine, fixed_order, total_variati
 
 from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.engine import Settings
+from specfrontier.errors import InputError
 from specfrontier.theory.rules import Linear, Lossless
 
 # Laws are float32 softmax rows; a product of a few of them is good to about 1e-6.
@@ -48,6 +49,34 @@ def test_paper_verification_is_exact_from_left_to_right(seed: int) -> None:
     with fixed_order((0, 1)):
         law = enumerate_engine(toy, Lossless(), block=2, length=2, mode="paper")
     assert total_variation(law, verifier_law(toy, 2)) < TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"rule": "linear:0.3"}, "rule is 'linear:0.3'"),
+        ({"block_size": 2.5}, "block_size"),
+        ({"block_size": float("nan")}, "block_size"),
+        ({"max_new_tokens": True}, "max_new_tokens"),
+        ({"effort": 1.5}, "K"),
+    ],
+)
+def test_settings_of_a_wrong_kind_are_named(settings: dict, named: str) -> None:
+    steps = settings.pop("effort", 1)
+    with pytest.raises(InputError, match=named):
+        Settings(Effort(steps), **settings)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_every_loop_refuses_a_limit_below_one_and_an_empty_prompt(limit: int) -> None:
+    toy = toy_engine(0)
+    with pytest.raises(InputError, match="max_new_tokens"):
+        toy.autoregressive(PROMPT, limit)
+    for run in (toy.generate, toy.drafter_alone):
+        with pytest.raises(InputError, match="no tokens"):
+            run(PROMPT[:0], Settings(Effort(1)))
+    with pytest.raises(InputError, match="no tokens"):
+        toy.autoregressive(PROMPT[:0], 3)
 
 
 def test_full_leniency_reproduces_the_drafter() -> None:

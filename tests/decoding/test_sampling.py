@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from specfrontier.decoding.sampling import Sampling, draw
+from specfrontier.decoding.sampling import LEAST_TEMPERATURE, Sampling, draw
 from specfrontier.errors import InputError
 
 LOGITS = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 3.0, 3.0, 1.0]])
@@ -37,10 +37,22 @@ def test_the_order_of_truncations_matters_and_is_kept() -> None:
     assert p_first.count_nonzero() == 2
 
 
-@pytest.mark.parametrize("bad", [{"temperature": -1}, {"temperature": float("nan")}, {"top_p": 0}, {"top_k": 0}])
+BAD = [
+    *({"temperature": value} for value in (-1, float("nan"), float("inf"), 1e-40)),
+    {"top_p": 0},
+    {"top_k": 0},
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
 def test_values_out_of_range_are_named(bad: dict) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):
         Sampling(**bad)
+
+
+def test_the_least_temperature_is_greedy_and_finite() -> None:
+    logits = torch.tensor([[40.0, -40.0, 39.0]])
+    assert Sampling(temperature=LEAST_TEMPERATURE).law(logits).tolist() == [[1, 0, 0]]
 
 
 @pytest.mark.parametrize("rows", [1, 3])

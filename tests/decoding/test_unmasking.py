@@ -32,6 +32,17 @@ def test_dreams_schedule_wastes_its_first_of_sixteen_steps() -> None:
 
 def test_chunks_can_be_given() -> None:
     assert quotas([2, 2, 4], 16, 4) == [2, 2, 4, 8]
+    assert quotas([2, 2, 4], 3, 4) == [2, 1, 0, 0]
+
+
+def test_a_list_shorter_than_the_steps_leaves_the_last_ones_idle() -> None:
+    assert quotas([2, 2], 10, 5) == [2, 2, 6, 0, 0]
+
+
+@pytest.mark.parametrize("schedule", [[0, 2], [-1], [1.5]])
+def test_chunks_that_are_no_sizes_are_refused(schedule: list) -> None:
+    with pytest.raises(InputError, match="chunk sizes"):
+        quotas(schedule, 8, 3)
 
 
 def test_unknown_schedule_is_refused() -> None:

@@ -49,6 +49,16 @@ def test_rows_after_the_first_rejection_are_never_read() -> None:
     assert verdict.accepted == 0
 
 
+def test_a_token_that_the_verifier_excludes_is_never_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by a uniform number of 0, which a float32 generator gives once in 2^24 draws."""
+    draft, logits = block(0)
+    logits[0] = torch.where(torch.arange(VOCABULARY) == draft.tokens[0], -torch.inf, logits[0])
+    monkeypatch.setattr(torch, "rand", lambda *size, dtype=None, **kwargs: torch.zeros(*size, dtype=dtype))
+    verdict = verification.verify(draft, logits, Sampling(), Lossless(), torch.Generator())
+    assert verdict.accepted == 0
+    assert verdict.token != int(draft.tokens[0])
+
+
 @pytest.mark.parametrize("rule", [Lossless(), Linear(0.4)])
 def test_emitted_token_has_the_rules_output_law(rule: AcceptanceRule) -> None:
     """Chi-square over 4,000 single-position blocks at level 1e-4."""
