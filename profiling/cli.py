@@ -30,7 +30,8 @@ TRACEBACK_VARIABLE = "SPECFRONTIER_TRACEBACK"
 OWN_ERRORS: tuple[type[BaseException], ...] = (
     typer.Exit,
     typer.Abort,
-    next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"),  # type: ignore[misc]
+    next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"),
+    KeyboardInterrupt,
 )
 
 
@@ -45,7 +46,7 @@ class Commands(TyperGroup):
         except OSError as error:
             name = f" {error.filename}" if error.filename else ""
             return _stop(f"cannot use{name}: {(error.strerror or str(error)).lower()}", BAD_INPUT)
-        except (*OWN_ERRORS, KeyboardInterrupt):
+        except OWN_ERRORS:
             raise
         except Exception as error:
             if os.environ.get(TRACEBACK_VARIABLE):
