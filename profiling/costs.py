@@ -111,7 +111,9 @@ def time_verifier(
 
 
 def verify_cost_fit(costs: Sequence[VerifyCost]) -> LineFit | None:
-    """Verify seconds as intercept + slope * tokens fed (B + 1), at the middle context."""
+    """Verify seconds as intercept + slope * tokens fed (B + 1), at the middle context; None without costs."""
+    if not costs:
+        return None
     contexts = sorted({cost.context for cost in costs})
     middle = contexts[len(contexts) // 2]
     chosen = [cost for cost in costs if cost.context == middle]

@@ -80,12 +80,20 @@ def verifier_use(pair: Pair, rates: DeviceRates, block_size: int, context: int, 
 
 def draft_use(pair: Pair, rates: DeviceRates, name: str, draft: Callable[[], int], seconds: float) -> ForwardUse | None:
     """One draft; `draft` runs it and returns the forwards that it took. None if the drafter shows no weights."""
-    network = getattr(pair.engine.drafter, "network", None)
-    if not isinstance(network, nn.Module):
+    network = _network_of(pair.engine.drafter)
+    if network is None:
         return None
     with torch.inference_mode(), FlopCounterMode(display=False) as counter:
         forwards = draft()
     return _use(name, seconds, counter.get_total_flops(), forwards * weight_bytes(network), rates)
+
+
+def _network_of(drafter: object) -> nn.Module | None:
+    """The network behind a drafter, however its family wraps it; None for a drafter without one (n-grams)."""
+    found: object = drafter
+    while found is not None and not isinstance(found, nn.Module):
+        found = getattr(found, "network", None) or getattr(found, "model", None)
+    return found
 
 
 def weight_bytes(network: nn.Module) -> int:

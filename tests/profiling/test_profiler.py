@@ -1,0 +1,117 @@
+"""A profile recovers the distances and costs that synthetic rounds were made with."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from specfrontier.decoding import Pair
+from specfrontier.profile import Profile
+from specfrontier.profiling import costs, hardware
+from specfrontier.profiling.profiler import ProfileSettings, build_profile, profile_pair
+from specfrontier.profiling.run_folder import Tables
+from specfrontier.profiling.store import Store
+from specfrontier.schema import CONFIGURATIONS
+
+SETTINGS = ProfileSettings(steps=(1, 2, 4), thresholds=(), block_size=4, max_new_tokens=8)
+DISTANCE = {1: 0.4, 2: 0.3, 4: 0.2}
+
+
+def _tables() -> Tables:
+    """30 prompts of 5 rounds: c_d = 2 ms + 3 ms K with 1 % noise and one long pause, c_v = 7 ms, host 0.5 ms."""
+    generator = np.random.default_rng(0)
+    configurations, problems, rounds = [], [], []
+    for c in SETTINGS.configurations("p", "t"):
+        configurations.append({column.name: c.row().get(column.name) for column in CONFIGURATIONS})
+        for i in range(30):
+            row = {"config": c.key, "problem": f"{i}", "prompt_tokens": 10, "output_tokens": 20, "prefill_s": 0.02}
+            problems.append(row | {"decode_s": 20 * 0.008})
+            for k in range(5 if c.mode == "speculative" else 0):
+                assert c.steps is not None
+                pause = 10.0 if (i, k) == (3, 2) else 0.0
+                rounds.append(
+                    {"config": c.key, "problem": f"{i}", "requested": 4, "verified": 4, "accepted": 2, "emitted": 3}
+                    | {"forwards": c.steps, "verify_s": 0.007, "accept_s": 0.0005}
+                    | {"draft_s": (0.002 + 0.003 * c.steps) * generator.normal(1, 0.01) + pause}
+                    | {"tv": np.full(4, DISTANCE[c.steps]), "acceptance": np.full(4, 1 - DISTANCE[c.steps])}
+                )
+    return Tables(pd.DataFrame(configurations), pd.DataFrame(problems), pd.DataFrame(rounds))
+
+
+@pytest.fixture(scope="module")
+def profile() -> Profile:
+    return build_profile(_tables(), SETTINGS.configurations("p", "t"), [], SETTINGS, {})
+
+
+def test_distances_are_those_of_the_rounds(profile: Profile) -> None:
+    assert [e.steps for e in profile.efforts] == [1, 2, 4]
+    assert [e.d_visited.value for e in profile.efforts] == pytest.approx([0.4, 0.3, 0.2])
+    assert [e.acceptance_rb.value for e in profile.efforts] == pytest.approx([0.6, 0.7, 0.8])
+    assert all(e.acceptance.value == pytest.approx(2 / 3) for e in profile.efforts)
+    assert all(len(e.tv_by_position) == 3 for e in profile.efforts)
+
+
+def test_the_draft_cost_line_is_found_in_spite_of_a_pause(profile: Profile) -> None:
+    fit = profile.draft_cost
+    assert fit is not None
+    # 90 medians with 1 % noise: the slope is known to about 0.5 %.
+    assert fit.slope.value == pytest.approx(0.003, rel=0.02)
+    assert fit.intercept.value == pytest.approx(0.002, rel=0.05)
+    assert fit.slope.low < 0.003 < fit.slope.high
+    assert fit.r_squared > 0.99
+
+
+def test_verify_host_and_autoregressive_costs(profile: Profile) -> None:
+    assert profile.verify_cost.value == pytest.approx(0.007)
+    assert profile.host_s.value == pytest.approx(0.0005)
+    assert profile.autoregressive_s.value == pytest.approx(0.008)
+    assert profile.prefill_s.value == pytest.approx(0.02)
+
+
+def test_a_line_through_two_points_claims_no_certainty() -> None:
+    fit = costs.fit_line([1, 2], [3.0, 5.0])
+    assert fit is not None
+    assert (fit.intercept.value, fit.slope.value) == pytest.approx((1, 2))
+    assert math.isnan(fit.slope.low)
+    assert costs.fit_line([1, 1], [3.0, 5.0]) is None
+
+
+def test_a_profile_of_real_models_is_complete_and_survives_saving(masked_pair: Pair, task: Any, tmp_path: Path) -> None:
+    settings = ProfileSettings((1, 2), (), 4, 8, verify_block_sizes=(2,), loop=costs.Loop(1, 3))
+    found = profile_pair(masked_pair, task, task.problems(4), settings, Store(tmp_path / "run"))
+    found.save(tmp_path / "profile.json")
+    assert Profile.load(tmp_path / "profile.json").efforts == found.efforts
+    assert {v.block_size for v in found.verify_costs} == {0, 1, 2, 4}
+    assert all(v.seconds.n == 3 and v.seconds.value > 0 for v in found.verify_costs)
+    assert all(0 < e.d_visited.value < 1 for e in found.efforts)
+    # d over visited positions is the lossless rejection rate.
+    assert [e.acceptance_rb.value for e in found.efforts] == pytest.approx(
+        [1 - e.d_visited.value for e in found.efforts], abs=1e-5
+    )
+    forwards = found.provenance["device"]["forwards"]
+    assert {"verify B=4 context=3", "draft K=1", "draft K=2"} <= {use["name"] for use in forwards}
+    assert all(0 < use["matrix_share"] < 1 for use in forwards)
+
+
+def test_forward_flops_are_those_of_its_matrix_products(masked_pair: Pair) -> None:
+    rates = hardware.DeviceRates(1e9, 1e9)
+    use = hardware.verifier_use(masked_pair, rates, block_size=3, context=5, seconds=1.0)
+    # q, k, v, o: 4 x 16 x 16; gate, up, down: 3 x 16 x 32; head: 16 x 24; two operations a weight and token.
+    linear = 2 * 4 * (4 * 16 * 16 + 3 * 16 * 32 + 16 * 24)
+    # Scores and mixing of 4 queries over 9 keys, 16 wide: masked entries count as computed or not, by the kernel.
+    assert linear <= use.flops <= linear + 2 * 2 * 4 * 9 * 16
+
+
+def test_embedding_tables_are_not_read_whole_unless_tied() -> None:
+    network = torch.nn.Module()
+    network.embed = torch.nn.Embedding(10, 4)
+    network.lm_head = torch.nn.Linear(4, 10, bias=False)
+    assert hardware.weight_bytes(network) == 40 * 4
+    network.lm_head.weight = network.embed.weight
+    assert hardware.weight_bytes(network) == 40 * 4
