@@ -121,4 +121,6 @@ assert abs(report.tokens_per_round - 2.4) < 1e-12
 assert report.acceptance == (7 / 10, 4 / 7, 3 / 4)
 assert report.predictor() == predictor
 """
-    subprocess.run([sys.executable, "-c", code + checks], check=True, cwd=ROOT, capture_output=True, timeout=600)
+    command = [sys.executable, "-c", code + checks]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-3000:]
