@@ -223,13 +223,13 @@ def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
     [("GatedRepoError", "gated"), ("RepositoryNotFoundError", "no repository"), ("LocalEntryNotFoundError", "network")],
 )
 def test_a_checkpoint_that_cannot_be_had_is_one_line(error: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import httpx
+    import httpx2
     import huggingface_hub
     from huggingface_hub import errors
 
     def refuse(*_: object, **__: object) -> None:
         kind = getattr(errors, error)
-        response = httpx.Response(403, request=httpx.Request("GET", "https://huggingface.co"))
+        response = httpx2.Response(403, request=httpx2.Request("GET", "https://hub.invalid"))
         raise kind("refused", response=response) if issubclass(kind, errors.HfHubHTTPError) else kind("refused")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
