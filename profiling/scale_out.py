@@ -93,6 +93,8 @@ def _connect(address: str | None) -> Any:
             ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises several kinds for an address that does not answer
         reason = str(error).strip().splitlines()[0]
+        if address is None:
+            raise InputError(f"cannot start Ray on this machine: {reason}; run without --ray") from error
         raise InputError(f"cannot reach Ray at {address}: {reason}; check --ray-address") from error
     return ray
 
