@@ -17,7 +17,7 @@ from specfrontier.decoding.pair import Pair
 from specfrontier.decoding.pair_file import ModelSpec, PairFile, read_pair_file
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.decoding.vocabulary import check_vocabularies, load_tokenizer, stand_in_tokenizer
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 
 DeviceMap = str | dict[str, int | str]
 
@@ -142,8 +142,7 @@ def load_causal(checkpoint: Checkpoint, placement: Placement, device: torch.devi
         else:
             network = _pretrained_causal(checkpoint, placement, device)
     except Exception as error:  # transformers, safetensors and the file system each raise their own
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"cannot load a causal model from {checkpoint.name}: {reason}") from error
+        raise InputError(f"cannot load a causal model from {checkpoint.name}: {first_line(error)}") from error
     return CausalModel(network.eval().requires_grad_(False))
 
 

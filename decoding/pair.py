@@ -147,5 +147,9 @@ class Pair:
     def _with_text(self, generation: Generation) -> Generation:
         if self.random_weights:
             return generation
-        kept = [t for t in generation.tokens if t not in self.engine.end_ids]
-        return replace(generation, text=str(self.tokenizer.decode(kept, skip_special_tokens=False)))
+        return replace(generation, text=self.decode(generation.tokens))
+
+    def decode(self, tokens: tuple[int, ...]) -> str:
+        """Text of output tokens, end tokens left out."""
+        kept = [t for t in tokens if t not in self.engine.end_ids]
+        return str(self.tokenizer.decode(kept, skip_special_tokens=False))

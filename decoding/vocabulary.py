@@ -10,7 +10,7 @@ from tokenizers.models import WordLevel
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from specfrontier.decoding.checkpoints import Checkpoint
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
@@ -21,8 +21,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
             return PreTrainedTokenizerFast.from_pretrained(folder)
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # transformers, tokenizers and the file system each raise their own
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"cannot load a tokenizer from {folder}: {reason}") from error
+        raise InputError(f"cannot load a tokenizer from {folder}: {first_line(error)}") from error
 
 
 def stand_in_tokenizer() -> PreTrainedTokenizerBase:

@@ -51,10 +51,9 @@ def generate_assisted(pair: Pair, prompt: str, settings: Settings) -> Generation
             ids[None], generation_config=configuration, assistant_model=assistant, streamer=rounds
         )
     tokens = tuple(output[0, len(ids) :].tolist())
-    kept = [t for t in tokens if t not in pair.engine.end_ids]
     prefill_s = min(forwards.prefill_s(), rounds.total_s)
     return Generation(
-        text=str(pair.tokenizer.decode(kept, skip_special_tokens=False)),
+        text=pair.decode(tokens),
         tokens=tokens,
         prompt_tokens=len(ids),
         finished=bool(tokens) and tokens[-1] in pair.engine.end_ids,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from specfrontier.decoding import Effort, Settings
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 from specfrontier.theory.rules import AcceptanceRule, rule_from_spec
 
 Mode = Literal["speculative", "autoregressive", "drafter", "assisted"]
@@ -22,7 +22,7 @@ def parse_rule(spec: str) -> AcceptanceRule:
     try:
         return rule_from_spec(spec)
     except ValueError as error:
-        raise InputError(str(error).splitlines()[0]) from error
+        raise InputError(first_line(error)) from error
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 from specfrontier.schema import SCHEMA_VERSION, TABLES, Column
 
 VERSION_KEY = b"specfrontier.schema_version"
@@ -76,7 +76,7 @@ def frame_to_arrow(table: str, frame: pd.DataFrame) -> pa.Table:
         for name in (name for name in frame.columns if name not in data.column_names):
             data = data.append_column(name, pa.array(frame[name]))
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError) as error:
-        raise InputError(f"the {table} table does not fit its schema: {_one_line(error)}") from error
+        raise InputError(f"the {table} table does not fit its schema: {first_line(error)}") from error
     _check_nulls(data, table)
     return data
 
@@ -104,7 +104,7 @@ def read_arrow(path: Path, table: str, columns: Sequence[str] | None = None) -> 
     except FileNotFoundError as error:
         raise InputError(f"no {table} table at {path}; give the folder of a run, or its file") from error
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is corrupt ({_one_line(error)}); restore it, or delete it and run again") from error
+        raise InputError(f"{path} is corrupt ({first_line(error)}); restore it, or delete it and run again") from error
     _check_metadata(data.schema.metadata or {}, path, table)
     return data
 
@@ -191,7 +191,3 @@ def _check_metadata(stored: Mapping[bytes, bytes], path: Path, table: str) -> No
         )
     if name != table:
         raise InputError(f"{path} holds the table {name}, not {table}")
-
-
-def _one_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

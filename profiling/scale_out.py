@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.sweep import SweepResult
 
@@ -92,7 +92,7 @@ def _connect(address: str | None) -> Any:
         if not ray.is_initialized():
             ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
     except Exception as error:  # Ray raises several kinds for an address that does not answer
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         if address is None:
             raise InputError(f"cannot start Ray on this machine: {reason}; run without --ray") from error
         raise InputError(f"cannot reach Ray at {address}: {reason}; check --ray-address") from error
@@ -117,7 +117,7 @@ def _collect(ray: Any, share: Any, job: SweepJob, count: int, most_restarts: int
                 ) from error
             running.append(share.remote(job))
         except ray.exceptions.RayTaskError as error:
-            raise InputError(f"a worker failed: {_one_line(error.cause)}") from error
+            raise InputError(f"a worker failed: {first_line(error.cause)}") from error
     return _together(results)
 
 
@@ -129,7 +129,3 @@ def _together(results: Sequence[SweepResult]) -> SweepResult:
         failed=failed,
         stopped=any(result.stopped for result in results),
     )
-
-
-def _one_line(error: object) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -70,6 +70,20 @@ class _Masked:
 
 
 @dataclass(frozen=True)
+class _Counted(_Masked):
+    """Masked samplers whose step s fixes ``counts[s]`` positions."""
+
+    counts: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_counts(self.counts)
+
+    @property
+    def steps(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True)
 class FixedOrder(_Masked):
     """Fix given positions in a given order: step s draws the positions ``groups[s]`` from their marginals.
 
@@ -96,7 +110,7 @@ class FixedOrder(_Masked):
 
 
 @dataclass(frozen=True)
-class EntropyOrder(_Masked):
+class EntropyOrder(_Counted):
     """Fix the positions of lowest entropy, then draw them (Dream's sampler; Appendix F.2 of the paper).
 
     The positions are chosen by a statistic of the distributions, so the selection condition holds. The order
@@ -106,15 +120,7 @@ class EntropyOrder(_Masked):
         counts: how many positions each of the K steps fixes. Ties in entropy go to the leftmost position.
     """
 
-    counts: tuple[int, ...]
     selects_on_draws = False
-
-    def __post_init__(self) -> None:
-        _check_counts(self.counts)
-
-    @property
-    def steps(self) -> int:
-        return len(self.counts)
 
     def outcomes(self, canvas: Canvas, probs: FloatArray, step: int) -> Iterator[tuple[float, Placement]]:
         masked = _masked_positions(canvas)
@@ -123,7 +129,7 @@ class EntropyOrder(_Masked):
 
 
 @dataclass(frozen=True)
-class ConfidenceOrder(_Masked):
+class ConfidenceOrder(_Counted):
     """Draw every masked position, keep the draws of highest probability (low-confidence remasking).
 
     Likely tokens are kept more often than q says, so the selection condition fails for more than one step.
@@ -132,15 +138,7 @@ class ConfidenceOrder(_Masked):
         counts: how many draws each of the K steps keeps. Ties in probability go to the leftmost position.
     """
 
-    counts: tuple[int, ...]
     selects_on_draws = True
-
-    def __post_init__(self) -> None:
-        _check_counts(self.counts)
-
-    @property
-    def steps(self) -> int:
-        return len(self.counts)
 
     def outcomes(self, canvas: Canvas, probs: FloatArray, step: int) -> Iterator[tuple[float, Placement]]:
         for probability, draws in _draws(_masked_positions(canvas), probs):

@@ -16,7 +16,7 @@ from specfrontier.decoding.checkpoints import Checkpoint
 from specfrontier.decoding.drafters.base import Draft, DraftRequest, Effort
 from specfrontier.decoding.drafters.uniform import check_fixed_steps, redraw_block
 from specfrontier.decoding.sampling import Sampling
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 
 
 def load_diffusion_gemma(
@@ -34,8 +34,7 @@ def load_diffusion_gemma(
                 config = AutoConfig.for_model("diffusion_gemma", **table)
                 network = DiffusionGemmaForBlockDiffusion._from_config(config, dtype=dtype)
     except Exception as error:  # transformers, safetensors and the file system each raise their own
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"cannot load DiffusionGemma from {checkpoint.name}: {reason}") from error
+        raise InputError(f"cannot load DiffusionGemma from {checkpoint.name}: {first_line(error)}") from error
     return network.to(device).eval().requires_grad_(False)  # type: ignore[arg-type]
 
 

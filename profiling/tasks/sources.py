@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.tasks.base import TaskProblem, check_count
 
 Row = dict[str, Any]
@@ -73,10 +73,9 @@ def hub_rows(repository: str, config: str | None, split: str, columns: tuple[str
     try:
         rows = [dict(row) for row in load_dataset(repository, config, split=split)]
     except Exception as error:  # the hub, the network and the cache each raise their own
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(
-            f"can't load {repository} from the hub ({reason}); if it is gated, log in by `hf auth login`; or give a "
-            "file by --data"
+            f"can't load {repository} from the hub ({first_line(error)}); if it is gated, log in by "
+            "`hf auth login`; or give a file by --data"
         ) from error
     return check_columns(rows, columns, repository)
 
