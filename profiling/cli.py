@@ -75,4 +75,7 @@ for _module in (demo, pairs, generate, profile, measure, predict, compare, recom
 
 def main() -> None:
     """Entry point."""
+    if not sys.stderr.isatty():
+        # Read by transformers and the hub when they are imported: no bars where nobody watches.
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     app()
