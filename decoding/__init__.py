@@ -7,7 +7,7 @@ from specfrontier.decoding.pair import Pair
 from specfrontier.decoding.pair_file import PairFile, pair_names, read_pair_file
 from specfrontier.decoding.records import Generation, PositionTrace, Round
 from specfrontier.decoding.sampling import Sampling
-from specfrontier.decoding.schedule import RuleSchedule
+from specfrontier.theory.rules import RuleSchedule
 
 __all__ = [
     "Draft",

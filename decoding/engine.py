@@ -13,12 +13,11 @@ from specfrontier.decoding.clock import RoundClock
 from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, Effort, check_block_size, check_count
 from specfrontier.decoding.records import Generation, Round
 from specfrontier.decoding.sampling import Sampling, draw
-from specfrontier.decoding.schedule import Leniency, RuleSchedule
 from specfrontier.decoding.trace import trace_positions
 from specfrontier.decoding.verification import Verdict, verify
 from specfrontier.errors import InputError
 from specfrontier.theory.exactness import exact_prefix_length
-from specfrontier.theory.rules import AcceptanceRule, Lossless
+from specfrontier.theory.rules import AcceptanceRule, Leniency, Lossless, RuleSchedule
 
 Verification = Literal["paper", "exact"]
 

@@ -13,9 +13,8 @@ from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.engine import Engine, Settings, Verification
 from specfrontier.decoding.pair_file import PairFile
 from specfrontier.decoding.records import Generation
-from specfrontier.decoding.schedule import Leniency
 from specfrontier.errors import InputError
-from specfrontier.theory.rules import Lossless
+from specfrontier.theory.rules import Leniency, Lossless
 
 
 @dataclass(frozen=True)

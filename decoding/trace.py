@@ -8,8 +8,8 @@ from torch import Tensor
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.records import PositionTrace
 from specfrontier.decoding.sampling import Sampling
-from specfrontier.decoding.schedule import Leniency, as_schedule
 from specfrontier.theory.divergences import kl_divergence, tv_distance
+from specfrontier.theory.rules import Leniency, as_schedule
 
 ROWS_AT_ONCE = 64
 

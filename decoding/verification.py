@@ -9,8 +9,7 @@ from torch import Tensor
 
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.sampling import Sampling, draw
-from specfrontier.decoding.schedule import Leniency, as_schedule
-from specfrontier.theory.rules import AcceptanceRule
+from specfrontier.theory.rules import AcceptanceRule, Leniency, as_schedule
 
 FIRST_CHUNK = 2
 NOTHING = -1

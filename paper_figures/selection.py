@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from specfrontier.errors import InputError
-from specfrontier.theory import rule_from_spec
+from specfrontier.theory import RuleSchedule, leniency_from_spec
 
 LOSSLESS = "lossless"
+SCHEDULE = "schedule"
 
 
 class UnavailableError(InputError):
@@ -15,16 +16,20 @@ class UnavailableError(InputError):
 
 
 def rule_family(spec: str | None) -> str | None:
-    """`linear` for `linear:0.3`; None where no rule applies."""
-    return None if spec is None or pd.isna(spec) else spec.partition(":")[0]
+    """`linear` for `linear:0.3`, `schedule` for rules by position; None where no rule applies."""
+    if spec is None or pd.isna(spec):
+        return None
+    return SCHEDULE if isinstance(leniency_from_spec(spec), RuleSchedule) else spec.partition(":")[0]
 
 
 def leniency_of(spec: str | None) -> float:
-    """The first setting of a rule, such as 0.3 for `linear:0.3`; 0 for the lossless rule, NaN for no rule."""
+    """The first setting of a rule, such as 0.3 for `linear:0.3`; 0 for lossless, NaN for a schedule or no rule."""
     if spec is None or pd.isna(spec):
         return float("nan")
-    parameter = rule_from_spec(spec).parameter
-    return 0.0 if parameter is None else float(parameter[1])
+    rule = leniency_from_spec(spec)
+    if isinstance(rule, RuleSchedule):
+        return float("nan")
+    return 0.0 if rule.parameter is None else float(rule.parameter[1])
 
 
 def families(measurements: pd.DataFrame) -> list[str]:

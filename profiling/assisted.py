@@ -16,9 +16,8 @@ from transformers.generation.streamers import BaseStreamer
 
 from specfrontier.decoding import Generation, Pair, Round, Sampling, Settings
 from specfrontier.decoding.drafters.autoregressive import AutoregressiveDrafter
-from specfrontier.decoding.schedule import Leniency
 from specfrontier.errors import InputError
-from specfrontier.theory.rules import Linear, Lossless
+from specfrontier.theory.rules import Leniency, Linear, Lossless
 
 
 def check_assisted(pair: Pair, rule: Leniency) -> None:

@@ -10,17 +10,21 @@ from typing import Any, Literal, get_args
 
 from specfrontier.decoding import Effort, Settings
 from specfrontier.errors import InputError, first_line
-from specfrontier.theory.rules import AcceptanceRule, rule_from_spec
+from specfrontier.theory.rules import Leniency, leniency_from_spec
 
 Mode = Literal["speculative", "autoregressive", "drafter", "assisted"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 KEY_LENGTH = 16
 
 
-def parse_rule(spec: str) -> AcceptanceRule:
-    """The rule of a spec such as `linear:0.3`; InputError if it is not one."""
+def parse_rule(spec: str) -> Leniency:
+    """The rule of a spec such as `linear:0.3`, or the schedule of one such as `linear:1.0@1-3/lossless`.
+
+    Raises:
+        InputError: if it is neither.
+    """
     try:
-        return rule_from_spec(spec)
+        return leniency_from_spec(spec)
     except ValueError as error:
         raise InputError(first_line(error)) from error
 
@@ -35,7 +39,7 @@ class Configuration:
             `assisted` (transformers' own assisted generation with an autoregressive drafter).
         max_new_tokens: token limit, >= 1.
         steps, threshold: diffusion effort; both None where nothing is drafted.
-        rule: spec of the acceptance rule, or None where nothing is verified.
+        rule: spec of the acceptance rule or of a schedule of rules, or None where nothing is verified.
         block_size: B >= 1, or None where nothing is drafted.
         verification: `paper` or `exact`, or None where nothing is verified.
         seed: a problem's own seed derives from it.

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from specfrontier.decoding import PairFile
 from specfrontier.errors import InputError
-from specfrontier.profiling.configuration import MODES, Configuration, Mode
+from specfrontier.profiling.configuration import MODES, Configuration, Mode, parse_rule
+from specfrontier.theory.rules import Linear
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class SweepGrid:
 
     Attributes:
         steps, thresholds: diffusion efforts, K and tau; their union is covered.
-        rules: specs of acceptance rules.
+        rules: specs of acceptance rules, or of schedules of them by position.
         rules_by_steps: further rules at some K only.
         block_sizes: B.
         seeds: independent repetitions.
@@ -82,8 +83,8 @@ class SweepGrid:
 
 def _is_proper_linear(spec: str) -> bool:
     """Linear leniency short of 1, all that transformers' assisted generation has."""
-    name, _, value = spec.partition(":")
-    return name == "linear" and float(value) < 1
+    rule = parse_rule(spec)
+    return isinstance(rule, Linear) and rule.lam < 1
 
 
 def default_grid(pair: PairFile, task: str) -> SweepGrid:

@@ -23,7 +23,10 @@ CodeOption = Annotated[
 ]
 StepsOption = Annotated[str | None, typer.Option("--steps", help="Diffusion efforts K, such as 1,2,4.")]
 ThresholdsOption = Annotated[str | None, typer.Option("--thresholds", help="Confidence thresholds tau: 0.5,0.9.")]
-RulesOption = Annotated[str | None, typer.Option("--rules", help="Acceptance rules: lossless,linear:0.3,cactus:1.")]
+RulesOption = Annotated[
+    str | None,
+    typer.Option("--rules", help="Acceptance rules: lossless,linear:0.3; by position: linear:1@1-4/lossless."),
+]
 LeniencyOption = Annotated[str | None, typer.Option("--lam", help="Leniency of the linear rule: 0,0.2,0.4.")]
 BlockSizesOption = Annotated[str | None, typer.Option("--block-sizes", help="Block sizes B, such as 8,16,32.")]
 LimitOption = Annotated[int | None, typer.Option("--max-new-tokens", help="Token limit; the pair's own by default.")]

@@ -10,8 +10,7 @@ from scipy import stats
 from specfrontier.decoding import verification
 from specfrontier.decoding.drafters.base import Draft
 from specfrontier.decoding.sampling import Sampling, draw
-from specfrontier.decoding.schedule import RuleSchedule
-from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, rule_from_spec
+from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, RuleSchedule, rule_from_spec
 
 SIZE, VOCABULARY = 12, 7
 
@@ -115,7 +114,3 @@ def test_a_schedule_of_equal_rules_is_that_rule() -> None:
             for rule in (Linear(0.3), RuleSchedule((Linear(0.3),) * SIZE))
         }
         assert len(verdicts) == 1
-
-
-def test_a_schedules_spec_counts_runs() -> None:
-    assert RuleSchedule((Linear(1.0), Linear(1.0), Lossless())).spec == "linear:1.0*2,lossless*1"

@@ -23,6 +23,7 @@ from specfrontier.profiling import sweep as sweep_module
 from specfrontier.profiling.claims import Claims
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.grid import SweepGrid
+from specfrontier.profiling.measure import measure
 from specfrontier.profiling.progress import RemainingTime, SweepProgress
 from specfrontier.profiling.store import Store
 from specfrontier.profiling.sweep import MOST_ATTEMPTS, sweep
@@ -290,3 +291,17 @@ def test_progress_is_silent_unless_it_is_a_terminal() -> None:
         with SweepProgress(["a", "a"], console) as progress:
             progress.done("a", "K=1", 1.0)
         assert bool(stream.getvalue()) is terminal
+
+
+def test_a_schedule_of_rules_is_swept_and_stored_under_its_spec(masked_pair: Pair, task: Any, tmp_path: Path) -> None:
+    """Full leniency at positions 1 to 3: every full block of four keeps at least those."""
+    grid = SweepGrid((2,), (), ("linear:1@1-3/lossless",), (4,), 9, modes=("speculative", "assisted"))
+    (configuration,) = grid.configurations(masked_pair.name, "toy")
+    store = Store(tmp_path)
+    assert not sweep(masked_pair, task, task.problems(3), [configuration], store).failed
+    assert configuration.rule == "linear:1.0@1-3/lossless"
+    tables = store.tables()
+    assert set(tables.configurations["rule"]) == {configuration.rule}
+    assert (tables.rounds["accepted"] >= tables.rounds["verified"].clip(upper=3)).all()
+    (measured,) = measure(tables).to_dict("records")
+    assert measured["rule"] == configuration.rule

@@ -11,6 +11,7 @@ from specfrontier.theory.rules.linear import Linear
 from specfrontier.theory.rules.lossless import Lossless
 from specfrontier.theory.rules.registry import acceptance_rule, registered_rules, rule_from_spec
 from specfrontier.theory.rules.sampler_match import SamplerMatch
+from specfrontier.theory.rules.schedule import Leniency, RuleSchedule, as_schedule, leniency_from_spec
 from specfrontier.theory.rules.top_k import TopK
 from specfrontier.theory.rules.typical import TypicalAcceptance
 
@@ -23,14 +24,18 @@ __all__ = [
     "Fuzzy",
     "Greedy",
     "Lenience",
+    "Leniency",
     "Linear",
     "Lossless",
     "ReplacementRule",
+    "RuleSchedule",
     "SamplerMatch",
     "TargetRule",
     "TopK",
     "TypicalAcceptance",
     "acceptance_rule",
+    "as_schedule",
+    "leniency_from_spec",
     "registered_rules",
     "rule_from_spec",
 ]
