@@ -77,7 +77,7 @@ def profile_pair(
     nodes = _time_verifier(pair, tables, settings)
     stated = provenance(pair.file, seed=settings.seed, settings={"n": len(problems), **_plain(settings)})
     profile = build_profile(tables, configurations, nodes, settings, stated)
-    used = device_use(pair, profile, task.prompt(problems[0]))
+    used = device_use(pair, profile, pair.encode(task.prompt(problems[0])))
     return replace(profile, provenance={**stated, "device": used})
 
 
@@ -125,8 +125,8 @@ def build_profile(
     )
 
 
-def device_use(pair: Pair, profile: Profile, prompt: str) -> dict[str, Any]:
-    """The device's measured rates, and the share of them that drafts and verifier forwards use."""
+def device_use(pair: Pair, profile: Profile, ids: torch.Tensor) -> dict[str, Any]:
+    """The device's measured rates, and the share of them that verifier forwards and drafts after `ids` [T] use."""
     device = pair.engine.verifier.device
     dtype = next(pair.engine.verifier.network.parameters()).dtype
     rates = hardware.device_rates(device, dtype)
@@ -134,7 +134,7 @@ def device_use(pair: Pair, profile: Profile, prompt: str) -> dict[str, Any]:
         hardware.verifier_use(pair, rates, node.block_size, node.context, node.seconds.value)
         for node in profile.verify_costs
     ]
-    ids = pair.encode(prompt)
+    features = _features(pair, ids)
     for effort in profile.efforts:
         if effort.threshold is not None:
             continue  # its number of forwards depends on the text
@@ -142,16 +142,26 @@ def device_use(pair: Pair, profile: Profile, prompt: str) -> dict[str, Any]:
             pair,
             rates,
             f"draft K={effort.steps}",
-            lambda k=effort.steps: _draft_once(pair, ids, k, profile.block_size),  # type: ignore[misc]
+            lambda k=effort.steps: _draft_once(pair, ids, k, profile.block_size, features),  # type: ignore[misc]
             effort.draft_s.value,
         )
         uses += [used] if used is not None else []
     return {"rates": asdict(rates), "forwards": [asdict(use) for use in uses]}
 
 
-def _draft_once(pair: Pair, prefix: torch.Tensor, steps: int, block_size: int) -> int:
+def _features(pair: Pair, prefix: torch.Tensor) -> torch.Tensor | None:
+    """The verifier's hidden states of a prefix but its last token, for a drafter that reads them."""
+    if not pair.engine.drafter.feature_layers:
+        return None
+    session = pair.engine.verifier.session()
+    with torch.inference_mode():
+        session.forward(prefix[:-1], rows=1)
+    return session.features
+
+
+def _draft_once(pair: Pair, prefix: torch.Tensor, steps: int, block_size: int, features: torch.Tensor | None) -> int:
     generator = torch.Generator(prefix.device).manual_seed(0)
-    request = DraftRequest(prefix, block_size, Effort(steps), generator)
+    request = DraftRequest(prefix, block_size, Effort(steps), generator, features=features)
     return pair.engine.drafter.session().draft(request).forwards
 
 
@@ -177,12 +187,17 @@ def _autoregressive(problems: pd.DataFrame) -> Estimate:
 
 
 def _time_verifier(pair: Pair, tables: Tables, settings: ProfileSettings) -> list[VerifyCost]:
-    config = pair.engine.verifier.network.config.get_text_config()
-    longest = int(getattr(config, "max_position_embeddings", None) or 2**20)
+    longest = longest_context(pair)
     sizes = costs.verify_nodes(settings.block_size, settings.verify_block_sizes, longest)
     room = longest - max(sizes) - 1
     contexts = costs.context_nodes(tables.problems["prompt_tokens"].mean(), settings.max_new_tokens, room)
     return costs.time_verifier(pair, sizes, contexts, settings.loop)
+
+
+def longest_context(pair: Pair) -> int:
+    """Positions that the verifier reaches."""
+    config = pair.engine.verifier.network.config.get_text_config()
+    return int(getattr(config, "max_position_embeddings", None) or 2**20)
 
 
 def _plain(settings: ProfileSettings) -> dict[str, Any]:

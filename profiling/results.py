@@ -52,8 +52,9 @@ def predictions_of(
         seed: of the bootstrap.
 
     Raises:
-        InputError: if the run holds no lossless rounds of the pair, or a point cannot be predicted.
+        InputError: if the run holds no distances or lossless rounds of the pair, or a point cannot be predicted.
     """
+    profile.require_distances()
     if steps is None and thresholds is None:
         steps = tuple(e.steps for e in profile.efforts if e.threshold is None and e.steps is not None)
         thresholds = tuple(e.threshold for e in profile.efforts if e.threshold is not None)

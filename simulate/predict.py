@@ -54,12 +54,14 @@ def predict(
         score it. Accuracy is NaN until a quality model adds it.
 
     Raises:
-        InputError: if the predictor is unknown, or the evidence cannot say something about a point.
+        InputError: if the predictor is unknown, the profile has no distances, or the evidence cannot say something
+            about a point.
     """
     if not 0 < level < 1:
         raise InputError(f"level is {level}; give a coverage in (0, 1), such as 0.95")
     if replicates < 0:
         raise InputError(f"replicates is {replicates}; give an integer >= 0")
+    profile.require_distances()
     evidence = Evidence.from_tables(profile, rounds, configurations, costs=costs, bootstrap=Bootstrap(replicates, seed))
     rows = []
     for name, method in _named(predictor):

@@ -92,6 +92,7 @@ class Profile:
         autoregressive_s: seconds a token of the verifier alone.
         prompt_tokens, output_tokens: mean lengths of the lossless runs.
         provenance: seed, versions, machine, pair file, settings.
+        random_weights: whether the models had random weights, so that it holds costs and no distances (they are NaN).
     """
 
     pair: str
@@ -110,7 +111,16 @@ class Profile:
     prompt_tokens: float
     output_tokens: float
     provenance: dict[str, Any] = field(default_factory=dict)
+    random_weights: bool = False
     schema_version: int = SCHEMA_VERSION
+
+    def require_distances(self) -> None:
+        """Raise InputError if there is no d_K to predict or compare from."""
+        if self.random_weights:
+            raise InputError(
+                f"the profile of {self.pair} holds costs and no d_K, so that nothing can be predicted from it; "
+                "profile the pair without --random-weights"
+            )
 
     def save(self, path: Path) -> None:
         """Write as JSON."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
     CodeOption,
     DataOption,
@@ -24,7 +26,10 @@ from specfrontier.profiling.commands.options import (
 from specfrontier.profiling.commands.output import console, milliseconds, number, print_json, print_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from specfrontier.profile import Estimate, LineFit, Profile
+    from specfrontier.profiling.profiler import ProfileSettings
 
 
 def command(
@@ -40,12 +45,24 @@ def command(
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
     device: DeviceOption = None,
+    random_weights: Annotated[
+        bool,
+        typer.Option("--random-weights", help="Costs only, at the pair's true size, without a download: no d_K."),
+    ] = False,
+    prompt_tokens: Annotated[
+        int, typer.Option("--prompt-tokens", help="Length of the random prompts of --random-weights.")
+    ] = 128,
     json: JsonOption = False,
 ) -> None:
     """Profile a pair: distances, costs and overheads, with their uncertainty.
 
-    Writes profile.json and the run's tables to --out; given again, it goes on where it was.
+    Writes profile.json and the run's tables to --out; given again, it goes on where it was. With --random-weights it
+    writes a profile.json that is marked so, and that nothing can be predicted from.
     """
+    if random_weights:
+        _refuse(
+            {"--data": data is not None, "--allow-code-execution": allow_code_execution, "--thresholds": bool(taus)}
+        )
     efforts = {"steps": integers(steps, "steps (K)"), "thresholds": thresholds(taus)}
 
     from specfrontier.decoding import read_pair_file
@@ -66,14 +83,41 @@ def command(
         seed=seed,
     )
     settings.configurations(file.name, task)  # a setting out of range is said before the models are loaded
-    job = open_job(pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed)
-    profile = profile_pair(job.pair, job.task, job.problems, settings, job.store)
+    if random_weights:
+        profile = _costs(pair, task, settings, out, n, prompt_tokens, device)
+    else:
+        job = open_job(
+            pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed
+        )
+        profile = profile_pair(job.pair, job.task, job.problems, settings, job.store)
+        write_measurements(job.store)
     profile.save(out / "profile.json")
-    write_measurements(job.store)
     if json:
         print_json(profile)
     else:
         show(profile)
+
+
+def _refuse(given: dict[str, bool]) -> None:
+    for option in (name for name, is_given in given.items() if is_given):
+        raise InputError(f"--random-weights measures costs, not d_K, accuracy or text; leave out {option}")
+
+
+def _costs(
+    name: str, task: str, settings: ProfileSettings, out: Path, n: int, prompt_tokens: int, device: str | None
+) -> Profile:
+    """The profile of a pair of random weights, for a folder that holds nothing of a pair with its own."""
+    from specfrontier.decoding import load_pair
+    from specfrontier.profile import Profile
+    from specfrontier.profiling.cost_profile import profile_costs
+    from specfrontier.profiling.folders import writable_folder
+
+    earlier = out / "profile.json"
+    if (out / "configurations").exists() or (earlier.exists() and not Profile.load(earlier).random_weights):
+        raise InputError(f"{out} holds results of a pair with its own weights; give --random-weights another folder")
+    writable_folder(out)
+    pair = load_pair(name, device=device, random_weights=True)
+    return profile_costs(pair, task, replace(settings, thresholds=()), repeats=n, prompt_tokens=prompt_tokens)
 
 
 def show(profile: Profile) -> None:
@@ -106,6 +150,8 @@ def show(profile: Profile) -> None:
         f"host    {milliseconds(profile.host_s.value)} ms a round, {100 * profile.host_share:.1f} % of it; "
         f"verifier alone {milliseconds(profile.autoregressive_s.value)} ms a token"
     )
+    if profile.random_weights:
+        out.print("random weights: costs only, no d_K")
 
 
 def _interval(estimate: Estimate) -> str:
