@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
-from transformers import LogitsProcessor, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from specfrontier.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import LogitsProcessor
 
 Filter = Literal["top_k", "top_p"]
 
@@ -59,6 +61,8 @@ class Sampling:
 
     @cached_property
     def _warpers(self) -> list[LogitsProcessor]:
+        from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper  # seconds to import
+
         warpers: list[LogitsProcessor] = []
         if self.temperature != 1:
             warpers.append(TemperatureLogitsWarper(float(self.temperature)))

@@ -165,11 +165,22 @@ def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
     assert len(json.loads(exported.stdout)["files"]) == 3
 
 
-def test_help_needs_no_heavy_package() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["--help"], {"torch", "transformers", "pandas", "matplotlib", "scipy"}),
+        (["measure", "--help"], {"torch", "transformers", "pandas", "matplotlib", "scipy"}),
+        (["figures", "table1", "--formats", "svg", "--out", "figures"], {"torch", "transformers"}),
+        (["pairs", "--json"], {"transformers", "pandas", "matplotlib", "scipy"}),  # torch knows what memory a GPU has
+    ],
+)
+def test_a_command_loads_no_package_that_it_has_no_use_for(
+    arguments: list[str], heavy: set[str], tmp_path: Path
+) -> None:
     code = (
         "import sys\nfrom specfrontier.profiling.cli import app\n"
-        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'torch', 'transformers', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
+        f"try:\n    app({arguments!r})\nexcept SystemExit as end:\n    assert end.code == 0, end\n"
+        f"loaded = {heavy!r} & set(sys.modules)\n"
+        "assert not loaded, loaded"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, cwd=tmp_path)
