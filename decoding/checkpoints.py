@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from specfrontier.decoding.gguf import converted_folder, gguf_file, is_gguf
 from specfrontier.errors import InputError
 
 EMBEDDED = "embedded:"
@@ -72,6 +73,10 @@ def open_checkpoint(name: str, revision: str | None = None, *, random: bool = Fa
 
 def known_config(name: str) -> dict[str, Any]:
     """The configuration of a checkpoint without downloading it: from its folder, or shipped with the project."""
+    if is_gguf(name):
+        raise InputError(
+            f"random weights are built from a configuration, and {name} is a file of weights; load it as it is"
+        )
     if name.startswith(EMBEDDED) or Path(name).is_dir():
         return read_config(checkpoint_folder(name))
     shipped = ARCHITECTURES / f"{name.replace('/', '--')}.json"
@@ -82,7 +87,9 @@ def known_config(name: str) -> dict[str, Any]:
 
 
 def checkpoint_folder(checkpoint: str, revision: str | None = None) -> Path:
-    """The folder that holds a checkpoint; a Hugging Face repository is downloaded unless it is cached.
+    """The folder that holds a checkpoint.
+
+    A Hugging Face repository is downloaded unless it is cached, a GGUF file dequantised unless that was done before.
 
     Raises:
         InputError: if it is missing, gated, or cannot be reached.
@@ -93,6 +100,8 @@ def checkpoint_folder(checkpoint: str, revision: str | None = None) -> Path:
         if not folder.is_dir():
             raise InputError(f"no embedded weights named {name!r}; reinstall the package")
         return folder
+    if is_gguf(checkpoint):
+        return converted_folder(gguf_file(checkpoint, revision))
     if Path(checkpoint).is_dir():
         return Path(checkpoint)
     if checkpoint.startswith((".", "/", "~")):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from importlib.util import find_spec
 from typing import Any
 
 import torch
+from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from specfrontier.decoding.causal import CausalModel
 from specfrontier.decoding.checkpoints import Checkpoint, open_checkpoint
 from specfrontier.decoding.drafters.families import Build, build_drafter
 from specfrontier.decoding.engine import Engine
+from specfrontier.decoding.materialize import fill, stored_weights
 from specfrontier.decoding.memory import check_memory
+from specfrontier.decoding.networks.reduced_head import ReducedHead
 from specfrontier.decoding.pair import Pair
 from specfrontier.decoding.pair_file import ModelSpec, PairFile, read_pair_file
 from specfrontier.decoding.sampling import Sampling
@@ -76,9 +80,16 @@ def load_pair(
     placement = Placement(place, torch.device(drafter_device or place), dtype, device_map)
     if device_map is None:
         check_memory(pair_file, placement.verifier, placement.drafter, dtype)
-    elif random_weights:
-        raise InputError("random weights are built on one device; leave device_map out")
+    else:
+        _check_device_map(random_weights)
     return _assemble(pair_file, placement, random_weights)
+
+
+def _check_device_map(random_weights: bool) -> None:
+    if random_weights:
+        raise InputError("random weights are built on one device; leave device_map out")
+    if find_spec("accelerate") is None:
+        raise InputError("a device_map needs the package accelerate: pip install 'specfrontier[device-map]'")
 
 
 def with_options(spec: ModelSpec, options: dict[str, Any]) -> ModelSpec:
@@ -124,10 +135,16 @@ def _drafter_context(checkpoint: Checkpoint, drafter: Any) -> int | None:
     return None if length is None else length - (drafter.max_block_size or 0)
 
 
-def load_causal(checkpoint: Checkpoint, placement: Placement, device: torch.device | None = None) -> CausalModel:
+def load_causal(
+    checkpoint: Checkpoint,
+    placement: Placement,
+    device: torch.device | None = None,
+    shared: dict[str, Tensor] | None = None,
+) -> CausalModel:
     """A causal model of transformers; a checkpoint's own code is never run.
 
     Args:
+        shared: tensors of another model that the checkpoint doesn't repeat.
         device: where it goes, if not to the placement's verifier device (then the device map does not apply).
     """
     named = (checkpoint.config.get("architectures") or ["none"])[0]
@@ -139,6 +156,8 @@ def load_causal(checkpoint: Checkpoint, placement: Placement, device: torch.devi
     try:
         if checkpoint.folder is None:
             network = _random_causal(checkpoint.config, placement.dtype, device or placement.verifier)
+        elif shared:
+            network = _sharing_causal(checkpoint, placement.dtype, device or placement.verifier, shared)
         else:
             network = _pretrained_causal(checkpoint, placement, device)
     except Exception as error:  # transformers, safetensors and the file system each raise their own
@@ -155,6 +174,22 @@ def _pretrained_causal(checkpoint: Checkpoint, placement: Placement, device: tor
         settings["device_map"] = placement.device_map
     network = AutoModelForCausalLM.from_pretrained(str(checkpoint.folder), **settings)
     return network if mapped else network.to(device or placement.verifier)  # type: ignore[arg-type]
+
+
+def _sharing_causal(
+    checkpoint: Checkpoint, dtype: torch.dtype, device: torch.device, shared: dict[str, Tensor]
+) -> PreTrainedModel:
+    """A model whose embedding is another's; its head too, or those rows of it that it may propose."""
+    config = _causal_config(checkpoint.config)
+    reduced = checkpoint.config.get("draft_vocab_size")
+    config.tie_word_embeddings = reduced is None
+    network = AutoModelForCausalLM.from_config(config, dtype=dtype).to(device)
+    if reduced is not None:
+        network.set_output_embeddings(ReducedHead(config.vocab_size, reduced))
+    fill(network, stored_weights(checkpoint, device, dtype, shared), checkpoint.name)
+    if reduced is not None:
+        network.get_output_embeddings().take_rows(network.get_input_embeddings().weight)
+    return network
 
 
 def _random_causal(config: dict[str, Any], dtype: torch.dtype, device: torch.device) -> PreTrainedModel:

@@ -15,11 +15,16 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def load_network(
-    make: Callable[[], Network], checkpoint: Checkpoint, device: torch.device, dtype: torch.dtype
+    make: Callable[[], Network],
+    checkpoint: Checkpoint,
+    device: torch.device,
+    dtype: torch.dtype,
+    shared: dict[str, Tensor] | None = None,
 ) -> Network:
     """Build a network and fill it, in evaluation mode.
 
-    It is built without memory first, so that at no time two copies of a weight exist.
+    It is built without memory first, so that at no time two copies of a weight exist. `shared` tensors are another
+    model's, which the checkpoint does not repeat.
 
     Raises:
         InputError: if names or shapes differ from the checkpoint's.
@@ -27,19 +32,31 @@ def load_network(
     with torch.device("meta"):
         network = make()
     if checkpoint.folder is None:
-        shapes = {name: tensor.shape for name, tensor in network.state_dict().items()}
+        shapes = {name: tensor.shape for name, tensor in network.state_dict().items() if tensor.is_floating_point()}
+        whole = {name: t for name, t in network.state_dict().items() if not t.is_floating_point()}
         weights = random_tensors(shapes, device, dtype)
+        weights.update({name: torch.arange(len(t), device=device) for name, t in whole.items()})
     else:
-        weights = {name: tensor.to(device, dtype) for name, tensor in read_weights(checkpoint.folder).items()}
+        weights = stored_weights(checkpoint, device, dtype, shared)
     fill(network, weights, checkpoint.name)
     return network.to(device).eval().requires_grad_(False)
+
+
+def stored_weights(
+    checkpoint: Checkpoint, device: torch.device, dtype: torch.dtype, shared: dict[str, Tensor] | None = None
+) -> dict[str, Tensor]:
+    """A checkpoint's tensors and the `shared` ones, in place; integers stay integers."""
+    assert checkpoint.folder is not None
+    stored = read_weights(checkpoint.folder) | (shared or {})
+    return {name: t.to(device, dtype if t.is_floating_point() else None) for name, t in stored.items()}
 
 
 def fill(network: nn.Module, weights: dict[str, Tensor], source: str) -> None:
     """Make `weights` the parameters of `network`; a head that is tied to the embedding may be absent or repeated."""
     tie = getattr(network, "tie_weights", None)
     config = getattr(network, "config", None)
-    if tie is not None and getattr(config, "tie_word_embeddings", False):
+    tied = getattr(config, "tie_word_embeddings", False) and "lm_head.weight" in network.state_dict()
+    if tie is not None and tied:
         weights = {**weights, "lm_head.weight": weights["model.embed_tokens.weight"]}
     try:
         missing, unexpected = network.load_state_dict(weights, strict=False, assign=True)

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from specfrontier.decoding.drafters.anchored import AnchoredDrafter
 from specfrontier.decoding.drafters.autoregressive import AutoregressiveDrafter
 from specfrontier.decoding.drafters.base import Drafter
 from specfrontier.decoding.drafters.block_diffusion import BlockDiffusionDrafter
@@ -91,6 +92,38 @@ def _block_diffusion(build: Build) -> Drafter:
         sampling=build.sampling,
         unmasking=_unmasking(options),
     )
+
+
+@drafter_family("anchored-diffusion")
+def _anchored_diffusion(build: Build) -> Drafter:
+    """Block diffusion from any prefix: options `order`, `schedule`, `select`, `mask_token_id`."""
+    options = take_options(build, {*UNMASKING, "mask_token_id"})
+    build.checkpoint.expect("AnchoredDiffusionModel")
+    table = build.checkpoint.config
+    config = BackboneConfig.from_json(table, attention_bias=False, qk_norm=False)
+    shared = _shared_embedding(build)
+    return AnchoredDrafter(
+        load_network(lambda: Backbone(config), build.checkpoint, build.device, build.dtype, shared),
+        block_size=table["block_size"],
+        mask_id=mask_id_of(build),
+        vocab_size=build.vocab_size,
+        sampling=build.sampling,
+        unmasking=_unmasking(options),
+    )
+
+
+def _shared_embedding(build: Build) -> dict[str, Tensor]:
+    """The verifier's embedding, for drafters trained on top of it, whose checkpoints don't repeat it."""
+    if not build.checkpoint.config.get("shares_embedding"):
+        return {}
+    weight: Any = build.verifier.network.get_input_embeddings().weight
+    width = build.checkpoint.config["hidden_size"]
+    if weight.shape[1] != width:
+        raise InputError(
+            f"{build.checkpoint.name} shares an embedding of width {width}, the verifier's has {weight.shape[1]}; "
+            "choose the verifier that the drafter was trained on"
+        )
+    return {"model.embed_tokens.weight": weight}
 
 
 @drafter_family("uniform")
@@ -179,12 +212,14 @@ def _dflash(build: Build) -> Drafter:
     table = build.checkpoint.config
     layers = tuple(table["dflash_config"]["target_layer_ids"])
     _check_features(build, layers)
-    config = BackboneConfig.from_json(table, attention_bias=False, qk_norm=True)
+    # The published drafters norm q and k, as Qwen3 does; one made from another verifier's layers says what it does.
+    config = BackboneConfig.from_json(table, attention_bias=False, qk_norm=table.get("qk_norm", True))
     verifier = build.verifier.network
+    network = load_network(lambda: FeatureBackbone(config, len(layers)), build.checkpoint, build.device, build.dtype)
     return DFlashDrafter(
-        load_network(lambda: FeatureBackbone(config, len(layers)), build.checkpoint, build.device, build.dtype),
+        network,
         embed=verifier.get_input_embeddings(),
-        head=verifier.get_output_embeddings(),
+        head=network.head(verifier.get_output_embeddings()),
         block_size=table["block_size"],
         mask_id=mask_id_of(build),
         vocab_size=build.vocab_size,
@@ -228,7 +263,8 @@ def _autoregressive(build: Build) -> Drafter:
     from specfrontier.decoding.loading import Placement, load_causal
 
     take_options(build, set())
-    model = load_causal(build.checkpoint, Placement(build.device, build.device, build.dtype))
+    shared = _shared_embedding(build)
+    model = load_causal(build.checkpoint, Placement(build.device, build.device, build.dtype), shared=shared)
     return AutoregressiveDrafter(model, vocab_size=build.vocab_size, sampling=build.sampling)
 
 

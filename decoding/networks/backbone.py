@@ -15,12 +15,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from specfrontier.decoding.networks.reduced_head import ReducedHead
+
 
 @dataclass(frozen=True)
 class BackboneConfig:
     """Shape of a backbone, read from a checkpoint's `config.json`.
 
     `attention_bias`: biases on q, k and v (Qwen2, Dream). `qk_norm`: RMS norm of each head's q and k (Qwen3, SDAR).
+    `draft_vocab_size`: tokens that may be proposed, if not all (`networks.reduced_head`).
     """
 
     vocab_size: int
@@ -36,6 +39,7 @@ class BackboneConfig:
     attention_bias: bool = True
     qk_norm: bool = False
     tie_word_embeddings: bool = False
+    draft_vocab_size: int | None = None
 
     @classmethod
     def from_json(cls, config: dict[str, Any], *, attention_bias: bool, qk_norm: bool) -> BackboneConfig:
@@ -56,6 +60,7 @@ class BackboneConfig:
             attention_bias=attention_bias,
             qk_norm=qk_norm,
             tie_word_embeddings=config.get("tie_word_embeddings", False),
+            draft_vocab_size=config.get("draft_vocab_size"),
         )
 
 
@@ -244,6 +249,13 @@ class Body(nn.Module):
         return self.norm(x)
 
 
+def make_head(config: BackboneConfig) -> nn.Linear | ReducedHead:
+    """The head that the configuration asks for; a reduced one takes its rows from the embedding."""
+    if config.draft_vocab_size is None:
+        return nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+    return ReducedHead(config.vocab_size, config.draft_vocab_size)
+
+
 class Backbone(nn.Module):
     """Token ids [N, T] to hidden states [N, T, hidden], and those to logits [..., V]."""
 
@@ -251,18 +263,20 @@ class Backbone(nn.Module):
         super().__init__()
         self.config = config
         self.model = Body(config)
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.lm_head: nn.Linear | ReducedHead = make_head(config)
         self.tie_weights()
 
     def tie_weights(self) -> None:
         """Let the head be the embedding, if the configuration says so (again, after weights were put in place)."""
-        if self.config.tie_word_embeddings:
+        if isinstance(self.lm_head, ReducedHead):
+            self.lm_head.take_rows(self.model.embed_tokens.weight)
+        elif self.config.tie_word_embeddings:
             self.lm_head.weight = self.model.embed_tokens.weight
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.lm_head.weight.device
+        return self.model.embed_tokens.weight.device
 
     def new_cache(self) -> KeyValueCache:
         """An empty cache of this network's depth."""

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from specfrontier.decoding.networks.backbone import BackboneConfig, KeyValueCache, Layer, RMSNorm, RotaryTable
+from specfrontier.decoding.networks.reduced_head import ReducedHead
 
 
 class FeatureBackbone(nn.Module):
     """Block embeddings [T, hidden] and features of the prefix [C, F * hidden] to hidden states [T, hidden].
 
     Args:
-        config: shape of the layers; `vocab_size` is not used here.
+        config: shape of the layers; `vocab_size` is used by a reduced head only.
         num_features: F, the verifier layers that are read.
     """
 
@@ -28,6 +29,14 @@ class FeatureBackbone(nn.Module):
         self.fc = nn.Linear(num_features * config.hidden_size, config.hidden_size, bias=False)
         self.hidden_norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         self.rotary = RotaryTable(config.head_dim, config.rope_theta, config.max_position_embeddings)
+        reduced = config.draft_vocab_size
+        self.draft_head = None if reduced is None else ReducedHead(config.vocab_size, reduced)
+
+    def head(self, verifier_head: nn.Module) -> nn.Module:
+        """What turns hidden states into logits: the verifier's head, or its rows of the draft vocabulary."""
+        if self.draft_head is None:
+            return verifier_head
+        return self.draft_head.take_rows(verifier_head.weight)  # type: ignore[arg-type]
 
     @property
     def device(self) -> torch.device:

@@ -19,6 +19,7 @@ from transformers import (
 )
 
 from specfrontier.decoding.causal import CausalModel
+from specfrontier.decoding.drafters.anchored import AnchoredDrafter
 from specfrontier.decoding.drafters.autoregressive import AutoregressiveDrafter
 from specfrontier.decoding.drafters.base import Drafter
 from specfrontier.decoding.drafters.block_diffusion import BlockDiffusionDrafter
@@ -111,6 +112,19 @@ def _block_diffusion(sampling: Sampling, verifier: PreTrainedModel) -> Drafter:
     )
 
 
+def anchored(sampling: Sampling, **unmasking: Any) -> AnchoredDrafter:
+    """A drafter whose head proposes all tokens but one, with weights of its own."""
+    config = BackboneConfig.from_json(
+        {**SHAPE, "draft_vocab_size": V - 1, "tie_word_embeddings": True}, attention_bias=False, qk_norm=False
+    )
+    network = filled(Backbone(config), 8)
+    network.lm_head.ids.copy_(torch.tensor([0, 1, 2, 4]))
+    network.tie_weights()
+    return AnchoredDrafter(
+        network, block_size=BLOCK, mask_id=MASK, vocab_size=V, sampling=sampling, unmasking=Unmasking(**unmasking)
+    )
+
+
 def _uno(sampling: Sampling, verifier: PreTrainedModel) -> Drafter:
     config = BackboneConfig.from_json(SHAPE, attention_bias=False, qk_norm=True)
     backbone = Backbone(config)
@@ -156,6 +170,7 @@ FAMILIES: dict[str, Callable[[Sampling, PreTrainedModel], Drafter]] = {
     "masked": lambda sampling, verifier: _masked(sampling, verifier, order="entropy"),
     "masked-prefix": lambda sampling, verifier: _masked(sampling, verifier, order="prefix", schedule=[1, 2]),
     "block-diffusion": _block_diffusion,
+    "anchored": lambda sampling, verifier: anchored(sampling, order="confidence"),
     "uniform": lambda sampling, verifier: UniformDrafter(
         _backbone(False), vocab_size=V, sampling=sampling, forbidden=(V - 1,)
     ),
@@ -171,7 +186,7 @@ FAMILIES: dict[str, Callable[[Sampling, PreTrainedModel], Drafter]] = {
     "ngram": lambda sampling, verifier: NgramDrafter(vocab_size=V),
 }
 #: Families that can spend several steps.
-MULTI_STEP = ("masked", "masked-prefix", "block-diffusion", "uniform", "diffusion-gemma", "uno")
+MULTI_STEP = ("masked", "masked-prefix", "block-diffusion", "anchored", "uniform", "diffusion-gemma", "uno")
 
 
 def tiny_engine(

@@ -20,7 +20,7 @@ from specfrontier.decoding.networks.dspark import DSparkConfig, DSparkNetwork
 from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
 from specfrontier.errors import InputError
 
-PAPER = [name for name in pair_names() if not name.startswith("arith")]
+PAPER = [name for name in pair_names() if not name.startswith(("arith", "smollm2"))]
 
 
 def parameters(checkpoint: str, family: str) -> float:
