@@ -15,7 +15,8 @@ like a round from t + 1, so its law is built backwards from the recorded one at 
 
 Every place keeps its own difficulty, and none counts by its luck: every output token is visited exactly once on
 record, whereas a rule such as "the last round that started before t" would let lucky rounds, which are long, stand for
-more starts than others (the inspection paradox).
+more starts than others (the inspection paradox). What is left, that a fresh start meets another loss 1 - α_t than a
+round that comes from further back, is one factor on it (``simulate.fresh_starts``).
 
 Leniency also ends texts early: a drafted end token that p would have refused may now be accepted. A recorded text has
 its own length already, the recorded rule's acceptance of such tokens included, so only the excess over it ends a
@@ -110,7 +111,7 @@ class Chain:
     lost: FloatArray
 
 
-def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain:
+def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int, fresh: float = 1.0) -> Chain:
     """Run the chain of every generation.
 
     Args:
@@ -118,11 +119,12 @@ def chain(traces: Traces, layout: Layout, rule: Rates, block_size: int) -> Chain
         layout: where they started.
         rule: a rule's rates on them.
         block_size: B of the configuration.
+        fresh: factor on 1 - α where no recorded round started (``simulate.fresh_starts``).
 
     Memory is O(G T) and a bounded number of round laws; time O(G T B).
     """
     size = min(block_size, traces.block_size)
-    places = text_places(traces, rule, layout)
+    places = text_places(traces, rule, layout, fresh)
     ends = early_ends(traces, rule)
     parts = [_chain_part(traces, rule, ends, layout, places, size, part) for part in _parts(layout, size)]
     return Chain(*(np.concatenate(values) for values in zip(*parts, strict=True)))
@@ -140,10 +142,11 @@ def early_ends(traces: Traces, rule: Rates) -> FloatArray:
     return np.where(early, np.maximum(asked - recorded, 0.0), 0.0)
 
 
-def text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray, FloatArray]:
+def text_places(traces: Traces, rule: Rates, layout: Layout, fresh: float = 1.0) -> tuple[FloatArray, FloatArray]:
     """``[G, T]`` acceptance rate and deviation at each place of the text, from the position that was visited there.
 
-    Places of bonus tokens were not drafted; they take the mean over the generation.
+    Loss 1 - α and deviation, both of which scale with TV(p, q), are taken `fresh` times. Places of bonus tokens were
+    not drafted; they take the mean over the generation.
     """
     visited = traces.exists & (np.arange(traces.block_size) <= traces.accepted[:, None])
     row, k = np.nonzero(visited)
@@ -157,7 +160,7 @@ def text_places(traces: Traces, rule: Rates, layout: Layout) -> tuple[FloatArray
         known = ~np.isnan(table)
         mean = np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
         tables.append(np.where(known, table, mean[:, None]))
-    return tables[0], tables[1]
+    return 1 - np.minimum(fresh * (1 - tables[0]), 1.0), np.minimum(fresh * tables[1], 1.0)
 
 
 def _parts(layout: Layout, size: int) -> Iterator[slice]:

@@ -86,6 +86,7 @@ def simulate_generations(
     *,
     rounds: int,
     generator: np.random.Generator,
+    fresh: float = 1.0,
 ) -> Generations:
     """Draw generations until about `rounds` rounds were simulated, at least one a recorded generation.
 
@@ -96,8 +97,9 @@ def simulate_generations(
         costs, effort, block_size: what a round costs.
         rounds: rounds wanted in all.
         generator: of every draw.
+        fresh: as in ``simulate.chain``.
     """
-    tables = _Tables.of(traces, layout, rule, costs, effort, block_size)
+    tables = _Tables.of(traces, layout, rule, costs, effort, block_size, fresh)
     copies = max(1, round(rounds / tables.expected_rounds(traces)))
     generations = len(traces.problems)
     # Chains of one generation stand together, so that look-ups run through memory in order.
@@ -166,9 +168,18 @@ class _Tables:
     block_size: int
 
     @classmethod
-    def of(cls, traces: Traces, layout: Layout, rule: Rates, costs: Costs, effort: Effort, block_size: int) -> _Tables:
+    def of(
+        cls,
+        traces: Traces,
+        layout: Layout,
+        rule: Rates,
+        costs: Costs,
+        effort: Effort,
+        block_size: int,
+        fresh: float,
+    ) -> _Tables:
         size = min(block_size, traces.block_size)
-        alpha, deviation = text_places(traces, rule, layout)
+        alpha, deviation = text_places(traces, rule, layout, fresh)
         text = Rates(alpha, alpha, deviation)
         longest = layout.row.shape[1]
         place = np.arange(longest)

@@ -13,6 +13,7 @@ from specfrontier.errors import InputError
 from specfrontier.profile import EffortProfile, Estimate, Profile
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.grid import Effort
+from specfrontier.simulate.round_costs import level_costs
 from specfrontier.simulate.traces import Recorded, Traces
 
 __all__ = ["Bootstrap", "Evidence"]
@@ -78,11 +79,17 @@ class Evidence:
         costs: Costs | None = None,
         bootstrap: Bootstrap | None = None,
     ) -> Evidence:
-        """From the tables of ``specfrontier.schema``; rounds need the configurations that they belong to."""
+        """From the tables of ``specfrontier.schema``; rounds need the configurations that they belong to.
+
+        Without costs of a what-if, the profile's are brought to the level of the recorded rounds.
+        """
         if rounds is not None and configurations is None:
             raise InputError("rounds came without the configurations table that names their settings; give both")
         recorded = None if rounds is None or configurations is None else Recorded.from_tables(rounds, configurations)
-        return cls(profile, costs or Costs.from_profile(profile), recorded, bootstrap or Bootstrap())
+        if costs is None:
+            costs = Costs.from_profile(profile)
+            costs = costs if recorded is None else level_costs(costs, recorded)
+        return cls(profile, costs, recorded, bootstrap or Bootstrap())
 
     def effort(self, effort: Effort) -> tuple[int, EffortProfile]:
         """Index and profile of an effort; InputError naming the profiled ones if it is not among them."""

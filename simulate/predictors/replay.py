@@ -13,6 +13,7 @@ from specfrontier.simulate.chain import Layout, chain
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.events import simulate_generations
 from specfrontier.simulate.evidence import Evidence
+from specfrontier.simulate.fresh_starts import fresh_start_factor
 from specfrontier.simulate.grid import Point
 from specfrontier.simulate.outcome import Outcome, Totals
 from specfrontier.simulate.predictors.base import predictor
@@ -30,8 +31,8 @@ class Replay:
 
     One recording at λ = 0 predicts every pointwise rule, because traces hold p(y), q(y) and TV at all drafted
     positions, accepted or not. Kept as recorded: how acceptance falls along a block, clusters in a round and in a
-    problem, where end tokens cut blocks, how long a text is unless leniency ends it early, and what a round costs at
-    its context. Approximated:
+    problem, where end tokens cut blocks, how long a text is unless leniency ends it early, what a round costs at its
+    context, and how many rounds the recording itself took. Approximated:
 
     - a text that leniency changed is as hard as the recorded one at the same place, and never longer (prefix shift
       is what `Anchored` adds);
@@ -66,6 +67,7 @@ class FittedReplay:
     options: Replay
     _kept: dict[tuple[int, str], Rates] = field(default_factory=dict)
     _layouts: dict[tuple[int, int], Layout] = field(default_factory=dict)
+    _fresh: dict[int, float] = field(default_factory=dict)
 
     def at(self, point: Point) -> Outcome:
         traces = self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
@@ -86,9 +88,16 @@ class FittedReplay:
         totals = self._totals(traces, layout, self._kept[key], point)
         return totals.resampled(self.evidence.weights(traces))
 
+    def fresh(self, traces: Traces) -> float:
+        """The factor that makes `traces` reproduce their own rounds."""
+        if id(traces) not in self._fresh:
+            limit = self.evidence.profile.max_new_tokens
+            self._fresh[id(traces)] = fresh_start_factor(traces, limit, average=self.options.average)
+        return self._fresh[id(traces)]
+
     def _totals(self, traces: Traces, layout: Layout, rule: Rates, point: Point) -> Totals:
         if self.options.rounds is None:
-            return replay_totals(traces, layout, rule, point, self.evidence.costs)
+            return replay_totals(traces, layout, rule, point, self.evidence.costs, self.fresh(traces))
         return simulate_generations(
             traces,
             layout,
@@ -98,10 +107,13 @@ class FittedReplay:
             point.block_size,
             rounds=self.options.rounds,
             generator=np.random.default_rng(self.options.seed),
+            fresh=self.fresh(traces),
         ).totals(traces)
 
 
-def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs) -> Totals:
+def replay_totals(
+    traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs, fresh: float = 1.0
+) -> Totals:
     """Chain the rounds of each generation under `rule`, cut to the point's block size.
 
     Args:
@@ -110,8 +122,9 @@ def replay_totals(traces: Traces, layout: Layout, rule: Rates, point: Point, cos
         rule: the rule's rates on them.
         point: effort and block size.
         costs: seconds.
+        fresh: as in ``simulate.chain``.
     """
-    run = chain(traces, layout, rule, point.block_size)
+    run = chain(traces, layout, rule, point.block_size, fresh)
     seconds = costs.round_s(point.effort, layout.requested, layout.verified, layout.context, layout.forwards)
     return Totals(
         tokens=traces.output_tokens - (run.starts * run.lost).sum(axis=1),
