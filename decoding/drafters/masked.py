@@ -27,8 +27,9 @@ class Unmasking:
             from the left (`prefix`, which needs no cut to be verified exactly).
         schedule: how many positions a step fixes, see `unmasking.quotas`.
         select: `distribution` scores a position by its law, before anything is drawn; `drawn` draws first and
-            scores by the drawn token's probability, as published samplers do. The latter breaks the selection
-            condition of Proposition 2 and is replaced by the former under `verification="exact"`.
+            takes the drawn token's probability for the confidence, as published samplers do (order `confidence` only).
+            The latter breaks the selection condition of Proposition 2 and is replaced by the former under
+            `verification="exact"`.
     """
 
     order: Order = "entropy"
@@ -40,6 +41,11 @@ class Unmasking:
             raise InputError(f"unmasking order is {self.order!r}; choose one of {', '.join(SCORES)}")
         if self.select not in ("distribution", "drawn"):
             raise InputError(f"select is {self.select!r}; choose distribution or drawn")
+        if self.select == "drawn" and self.order != "confidence":
+            raise InputError(
+                f"select drawn scores a position by its drawn token's confidence, not by {self.order}; give the order "
+                "confidence, or select distribution"
+            )
 
 
 def fill_canvas(
@@ -73,7 +79,7 @@ def fill_canvas(
         drawn = draw(law, generator) if on_draws else None
         # Greedy laws are one-hot, so that every position would look certain: those at temperature 1 tell them apart.
         scored = sampling.at_temperature(1).law(logits) if sampling.greedy else law
-        score = _score(scored, drawn, unmasking.order, generator)
+        score = SCORES[unmasking.order](scored, generator) if drawn is None else _probability(scored, drawn)
         ranked = score.argsort(descending=True, stable=True)
         count = plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
         chosen = ranked[:count]
@@ -96,9 +102,8 @@ def without(logits: Tensor, *ids: int) -> Tensor:
     return logits
 
 
-def _score(law: Tensor, drawn: Tensor | None, order: str, generator: torch.Generator) -> Tensor:
-    if drawn is None or order in ("prefix", "random"):
-        return SCORES[order](law, generator)
+def _probability(law: Tensor, drawn: Tensor) -> Tensor:
+    """The probability [m] of the token drawn at each position."""
     return law.gather(1, drawn[:, None]).squeeze(1)
 
 

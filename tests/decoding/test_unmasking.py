@@ -1,4 +1,4 @@
-"""Quotas of denoising steps."""
+"""Quotas of denoising steps, and which choices of positions exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specfrontier.decoding.drafters.unmasking import SCHEDULES, quotas
+from specfrontier.decoding.drafters.masked import Unmasking
+from specfrontier.decoding.drafters.unmasking import SCHEDULES, Order, quotas
 from specfrontier.errors import InputError
 
 
@@ -48,3 +49,10 @@ def test_chunks_that_are_no_sizes_are_refused(schedule: list) -> None:
 def test_unknown_schedule_is_refused() -> None:
     with pytest.raises(InputError, match="cosine"):
         quotas("cosine", 8, 2)
+
+
+@pytest.mark.parametrize("order", ["entropy", "margin", "random", "prefix"])
+def test_selection_by_the_drawn_token_knows_no_order_but_confidence(order: Order) -> None:
+    with pytest.raises(InputError, match=f"drawn token's confidence, not by {order}; give the order confidence"):
+        Unmasking(order=order, select="drawn")
+    assert Unmasking(order="confidence", select="drawn").select == "drawn"
