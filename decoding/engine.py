@@ -185,8 +185,9 @@ class Engine:
         """Drop what need not or must not be verified.
 
         Tokens after a drafted end token don't exist. Under `exact`, neither does what follows the first
-        violation of the order condition: the cut is known before that position's token is looked at. On a GPU
-        a drafted end token is left for the host to find after the round, as reading it here would stall.
+        violation of the order condition: the cut is known before that position's token is looked at. Reading the
+        steps makes a GPU's host wait a second time in the round; the positions cut need no verification for it. A
+        drafted end token is left for the host to find after the round there, as reading it here would stall.
         """
         length = draft.block_size
         if verification == "exact":
