@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,6 +120,18 @@ class Pair:
         self.check_length(len(ids), settings.max_new_tokens)
         with torch.inference_mode():
             return self._with_text(self.engine.drafter_alone(ids, settings))
+
+    def log_likelihood(self, prompt: str, tokens: Sequence[int]) -> float:
+        """The verifier's log-probability, in nats, of the output `tokens` (at least one) after a prompt.
+
+        At temperature 1 and without truncation, so that it is finite whoever wrote them, and one measure for all.
+        """
+        ids = self.encode(prompt)
+        output = torch.tensor(list(tokens), device=ids.device)
+        with torch.inference_mode():
+            logits = self.engine.verifier.session().forward(torch.cat((ids, output[:-1])), rows=len(output))
+            laws = logits[:, : self.engine.vocab_size].float().log_softmax(-1)
+        return float(laws.gather(1, output[:, None]).double().sum())
 
     def encode(self, prompt: str, task: str | None = None) -> Tensor:
         """Prompt ids [T] on the verifier's device."""

@@ -94,4 +94,5 @@ def figures(problems: pd.DataFrame, seed: int = 0) -> dict[str, RatioEstimate]:
         "acceptance_rb": sums(column("expected"), traced),
         "agreement": sums(column("agreement") * visited, visited),
         "kl": sums(column("kl"), one),
+        "log_likelihood": sums(column("log_likelihood"), column("output_tokens")),
     }

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from specfrontier.errors import InputError, first_line
-from specfrontier.schema import SCHEMA_VERSION, TABLES, Column
+from specfrontier.schema import PROBLEMS, SCHEMA_VERSION, TABLES, Column
 
 VERSION_KEY = b"specfrontier.schema_version"
 TABLE_KEY = b"specfrontier.table"
@@ -106,6 +106,14 @@ def read_arrow(path: Path, table: str, columns: Sequence[str] | None = None) -> 
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} is corrupt ({first_line(error)}); restore it, or delete it and run again") from error
     _check_metadata(data.schema.metadata or {}, path, table)
+    return data if columns is not None else _with_later_columns(data, table)
+
+
+def _with_later_columns(data: pa.Table, table: str) -> pa.Table:
+    """A file of an older version, with what it could not know yet as missing values."""
+    for column in TABLES.get(table, PROBLEMS):  # a part is a row of the problems table with its rounds inside
+        if column.nullable and column.name not in data.column_names:
+            data = data.append_column(arrow_field(column), pa.nulls(len(data), ARROW_TYPES[column.type]))
     return data
 
 

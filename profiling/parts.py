@@ -123,7 +123,8 @@ def _read_all(folder: Path, columns: Sequence[str] | None = None) -> list[pa.Tab
 
 
 def _once(tables: list[pa.Table]) -> pa.Table:
-    data = pa.concat_tables([PART_SCHEMA.empty_table(), *tables])
+    alike = (data.select(PART_SCHEMA.names).cast(PART_SCHEMA) for data in tables)  # an older file's columns stand last
+    data = pa.concat_tables([PART_SCHEMA.empty_table(), *alike])
     data = data.sort_by("problem")
     names = data.column("problem").to_pylist()
     first = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]

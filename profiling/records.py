@@ -17,7 +17,13 @@ class ProblemRecord:
     rounds: list[dict[str, Any]]
 
 
-def problem_record(config: str, problem: str, generation: Generation, correct: bool | None) -> ProblemRecord:
+def problem_record(
+    config: str,
+    problem: str,
+    generation: Generation,
+    correct: bool | None,
+    log_likelihood: float | None = None,
+) -> ProblemRecord:
     """The rows of one generation of configuration `config` on `problem`."""
     agreement, kl = _over_visited(generation.rounds)
     row = {
@@ -32,6 +38,7 @@ def problem_record(config: str, problem: str, generation: Generation, correct: b
         "correct": correct,
         "agreement": agreement,
         "kl": kl,
+        "log_likelihood": log_likelihood,
         "prefill_s": generation.prefill_s,
         "decode_s": generation.decode_s,
         "text": generation.text,

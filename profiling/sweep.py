@@ -207,7 +207,10 @@ class _Run:
             return None
         # A task that refuses to score refuses for every configuration: that ends the sweep.
         correct = self.task.score(problem, generation.text)
-        record = problem_record(configuration.key, problem.identifier, generation, correct)
+        likelihood = None
+        if self.trace and generation.tokens:
+            likelihood = self.pair.log_likelihood(self.task.prompt(problem), generation.tokens)
+        record = problem_record(configuration.key, problem.identifier, generation, correct, likelihood)
         self.store.add(record.problem, record.rounds)
         self.measured += 1
         if self.on_problem is not None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 added `log_likelihood`; what an older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -57,6 +58,12 @@ PROBLEMS = (
     Column("correct", "bool", "scored right by the task", nullable=True),
     Column("agreement", "float64", "mean over visited positions of 1 - TV(output law, p)", nullable=True),
     Column("kl", "float64", "sum over visited positions of KL(output law || p), nats", nullable=True),
+    Column(
+        "log_likelihood",
+        "float64",
+        "verifier's log-probability of the output given the prompt, at temperature 1 and untruncated, nats",
+        nullable=True,
+    ),
     Column("prefill_s", "float64", "seconds of the verifier's prefill, not part of decode_s"),
     Column("decode_s", "float64", "seconds of all rounds, records and traces between them apart"),
     Column("text", "string", "decoded output"),
@@ -120,6 +127,7 @@ MEASUREMENTS = (
             ("acceptance_rb", "the same, from acceptance rates (Rao-Blackwellised)"),
             ("agreement", "verifier agreement: mean over visited positions of 1 - TV(output law, p)"),
             ("kl", "sum of per-token KL(output law || p) a problem, nats"),
+            ("log_likelihood", "verifier's log-probability an output token, nats (sum over sum)"),
         )
         for suffix, what in (
             ("", ""),

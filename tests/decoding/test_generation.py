@@ -163,3 +163,17 @@ def test_verifier_cache_matches_a_fresh_forward() -> None:
         session.rollback(0)
         fresh = model.session().forward(ids)[8:]
     assert torch.allclose(rows, fresh, atol=2e-4)
+
+
+def test_the_likelihood_of_an_output_is_the_product_of_its_tokens_laws() -> None:
+    pair = pair_named("arith-masked")
+    out = pair.generate(PROMPTS[0], steps=2, rule=Linear(0.5), max_new_tokens=12)
+    session, total = pair.engine.verifier.session(), 0.0
+    feed = pair.encode(PROMPTS[0])
+    with torch.inference_mode():
+        for token in out.tokens:
+            law = session.forward(feed)[-1, : pair.engine.vocab_size].double().softmax(-1)
+            session.rollback(0)
+            total += float(law[token].log())
+            feed = torch.tensor([token])
+    assert pair.log_likelihood(PROMPTS[0], out.tokens) == pytest.approx(total, abs=1e-3)

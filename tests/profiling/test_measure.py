@@ -33,7 +33,7 @@ def _round(problem: str, accepted: int, tv: list[float], acceptance: list[float]
 
 def _problem(problem: str, **values: float) -> dict[str, object]:
     row = {"config": "c", "problem": problem, "output_tokens": 4, "rounds": 2, "accepted": 2, "visited": 4}
-    row |= {"correct": True, "agreement": 0.9, "kl": 0.2, "prefill_s": 0.5, "decode_s": 2.0}
+    row |= {"correct": True, "agreement": 0.9, "kl": 0.2, "log_likelihood": -3.0, "prefill_s": 0.5, "decode_s": 2.0}
     return row | values
 
 
@@ -66,6 +66,7 @@ def test_figures_are_ratios_of_sums_over_prompts(tables: Tables) -> None:
     assert row["acceptance"] == pytest.approx(8 / 10)
     assert row["kl"] == pytest.approx(0.4)
     assert row["agreement"] == pytest.approx((0.9 * 4 + 0.4 * 6) / 10)
+    assert row["log_likelihood"] == pytest.approx(-6.0 / 12)
 
 
 def test_rao_blackwellised_acceptance_counts_visited_positions_only(tables: Tables) -> None:

@@ -138,9 +138,22 @@ def test_a_newer_file_is_rejected_in_one_line(store: Store, monkeypatch: pytest.
     data = pq.read_table(path)
     newer = {**data.schema.metadata, parquet.VERSION_KEY: str(SCHEMA_VERSION + 1).encode()}
     pq.write_table(data.replace_schema_metadata(newer), path)
-    with pytest.raises(InputError, match=r"schema version 2.*upgrade") as caught:
+    with pytest.raises(InputError, match=rf"schema version {SCHEMA_VERSION + 1}.*upgrade") as caught:
         parquet.read_frame(path, "problems")
     assert "\n" not in str(caught.value)
+
+
+def test_an_older_run_reads_with_what_it_lacks_missing(store: Store) -> None:
+    """Parts and merged files alike."""
+    files = [*store.folder.rglob("parts/*/*.parquet")]
+    for path in files:
+        old = pq.read_table(path).drop_columns(["log_likelihood"])
+        pq.write_table(old.replace_schema_metadata({**old.schema.metadata, parquet.VERSION_KEY: b"1"}), path)
+    assert files
+    assert read_run(store.folder).problems["log_likelihood"].isna().all()
+    store.finish()
+    store.add(problem_row(configuration().key, "c"), round_rows(1))
+    assert len(read_run(store.folder).problems) == 4
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.98])
