@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,15 +19,28 @@ class CausalModel:
     Attributes:
         network: the model, in evaluation mode.
         feature_layers: decoder layers whose outputs are wanted (layer i's output is `hidden_states[i + 1]`).
+        compiler: backend of `torch.compile` for the forward, such as `inductor`; None runs it eagerly.
     """
 
     network: PreTrainedModel
     feature_layers: tuple[int, ...] = ()
+    compiler: str | None = None
 
     @property
     def device(self) -> torch.device:
         """Where input ids go."""
         return self.network.device
+
+    @cached_property
+    def forward(self) -> Callable[..., Any]:
+        """The network's forward, compiled if asked for.
+
+        Shapes are dynamic: a few graphs serve every block size and context, and the cache stays the one of eager
+        forwards, which grows with the text and is cropped after a rejection.
+        """
+        if self.compiler is None:
+            return self.network
+        return torch.compile(self.network, dynamic=True, backend=self.compiler)
 
     def session(self) -> CausalSession:
         """Begin a generation with an empty cache."""
@@ -49,7 +65,7 @@ class CausalSession:
         tokens if the model was asked for them.
         """
         layers = self.model.feature_layers
-        out = self.model.network(
+        out = self.model.forward(
             input_ids=tokens[None].to(self.model.device),
             cache=self.cache,
             use_cache=True,

@@ -24,6 +24,7 @@ from specfrontier.decoding.vocabulary import check_vocabularies, load_tokenizer,
 from specfrontier.errors import InputError, first_line
 
 DeviceMap = str | dict[str, int | str]
+COMPILER = "inductor"
 
 #: Configurations whose causal weights are those of another architecture: Uno's base is Qwen3 in SDAR's wrapping.
 SAME_AS = {"sdar": ("qwen3", "Qwen3ForCausalLM")}
@@ -54,6 +55,7 @@ def load_pair(
     device_map: DeviceMap | None = None,
     options: dict[str, Any] | None = None,
     random_weights: bool = False,
+    compile: bool = False,
 ) -> Pair:
     """Load a pair by its shipped name or the path of its TOML file.
 
@@ -67,6 +69,7 @@ def load_pair(
             `{"temperature": 0}` for greedy proposals.
         random_weights: build both models at their true size from random numbers, without a download. Such a pair
             measures costs (c_d, c_v); it has no tokenizer, and refuses text, accuracy and d_K.
+        compile: run the verifier's forwards through `torch.compile`; the first ones then take long.
 
     Raises:
         InputError: if the pair is unknown or invalid, does not fit, a checkpoint cannot be read, or the
@@ -75,14 +78,31 @@ def load_pair(
     pair_file = read_pair_file(name_or_path)
     if options:
         pair_file = replace(pair_file, drafter=with_options(pair_file.drafter, options))
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     dtype = dtype or (torch.bfloat16 if place.type == "cuda" else torch.float32)
-    placement = Placement(place, torch.device(drafter_device or place), dtype, device_map)
+    placement = Placement(place, _device(drafter_device or place), dtype, device_map)
     if device_map is None:
         check_memory(pair_file, placement.verifier, placement.drafter, dtype)
     else:
         _check_device_map(random_weights)
-    return _assemble(pair_file, placement, random_weights)
+    pair = _assemble(pair_file, placement, random_weights)
+    return _compiled(pair) if compile else pair
+
+
+def _device(named: str | torch.device) -> torch.device:
+    try:
+        device = torch.device(named)
+    except RuntimeError as error:
+        raise InputError(f"device is {named!r}; give cpu, or a GPU such as cuda or cuda:1") from error
+    count = torch.cuda.device_count()
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise InputError(f"device is {device}, and torch sees {count} CUDA devices here; leave it out, or give another")
+    return device
+
+
+def _compiled(pair: Pair) -> Pair:
+    verifier = replace(pair.engine.verifier, compiler=COMPILER)
+    return replace(pair, engine=replace(pair.engine, verifier=verifier))
 
 
 def _check_device_map(random_weights: bool) -> None:
@@ -118,7 +138,7 @@ def _assemble(pair_file: PairFile, placement: Placement, random: bool) -> Pair:
     )
     drafter = build_drafter(pair_file.drafter.family, build)
     if drafter.feature_layers:
-        verifier = CausalModel(verifier.network, drafter.feature_layers)
+        verifier = replace(verifier, feature_layers=drafter.feature_layers)
     # Random weights would end a text by chance, and a cost must not depend on it.
     ends = frozenset() if random else end_ids(verifier, tokenizer)
     engine = Engine(verifier, pair_file.verifier.sampling, drafter, build.vocab_size, ends)

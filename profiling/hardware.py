@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -66,7 +66,7 @@ def device_rates(device: torch.device, dtype: torch.dtype) -> DeviceRates:
 
 def verifier_use(pair: Pair, rates: DeviceRates, block_size: int, context: int, seconds: float) -> ForwardUse:
     """The verifier's forward over `block_size` drafted tokens plus one, after `context` tokens."""
-    verifier = pair.engine.verifier
+    verifier = replace(pair.engine.verifier, compiler=None)  # a compiled forward's kernels are not counted
     session = verifier.session()
     tokens = torch.zeros(context + block_size + 1, dtype=torch.long, device=verifier.device)
     with torch.inference_mode():

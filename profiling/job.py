@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from specfrontier.decoding import Pair, PairFile, load_pair
+from specfrontier.decoding import Pair, PairFile
 from specfrontier.profiling.folders import writable_folder
+from specfrontier.profiling.load_options import LoadOptions
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.store import Store
 from specfrontier.profiling.tasks.base import Task, TaskProblem
@@ -33,7 +34,7 @@ def open_job(
     n: int | None = None,
     data: Path | None = None,
     allow_code_execution: bool = False,
-    device: str | None = None,
+    load: LoadOptions = LoadOptions(),  # noqa: B008  (frozen)
     seed: int = 0,
     settings: dict[str, Any] | None = None,
 ) -> Job:
@@ -45,7 +46,7 @@ def open_job(
         out: run folder.
         n: number of problems; None is the task's usual number.
         data, allow_code_execution: see `load_task`.
-        device: see `load_pair`.
+        load: how the models are loaded.
         seed: of the order of the problems.
         settings: what the user asked for, for the provenance.
 
@@ -55,8 +56,9 @@ def open_job(
     found = load_task(task, data, allow_code_execution)
     problems = found.problems(n, seed)
     writable_folder(out)
-    pair = load_pair(name, device=device)
-    store = open_store(pair.file, out, seed=seed, settings={"task": task, "n": len(problems), **(settings or {})})
+    pair = load.load(name)
+    stated = {"task": task, "n": len(problems), "load": asdict(load), **(settings or {})}
+    store = open_store(pair.file, out, seed=seed, settings=stated)
     return Job(pair, found, problems, store)
 
 

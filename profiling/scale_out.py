@@ -15,6 +15,7 @@ from typing import Any
 
 from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.load_options import LoadOptions
 from specfrontier.profiling.sweep import SweepResult
 
 MOST_RESTARTS = 5
@@ -32,6 +33,7 @@ class SweepJob:
         folder: of the run, on a file system that every worker sees.
         options: of `sweep` (`trace`, `retry_failed`).
         data, allow_code_execution: see `load_task`.
+        load: how each worker loads the pair.
     """
 
     pair: str
@@ -43,18 +45,18 @@ class SweepJob:
     options: dict[str, Any] = field(default_factory=dict)
     data: Path | None = None
     allow_code_execution: bool = False
+    load: LoadOptions = LoadOptions()  # noqa: RUF009  (frozen)
 
 
 def run_share(job: SweepJob) -> SweepResult:
     """Do whatever part of the sweep nobody else has: what a worker runs, and a process without Ray could too."""
-    from specfrontier.decoding import load_pair
     from specfrontier.profiling.store import Store
     from specfrontier.profiling.sweep import sweep
     from specfrontier.profiling.tasks.registry import load_task
 
     task = load_task(job.task, job.data, job.allow_code_execution)
     problems = task.problems(job.n, job.seed)
-    return sweep(load_pair(job.pair), task, problems, job.configurations, Store(job.folder), **job.options)
+    return sweep(job.load.load(job.pair), task, problems, job.configurations, Store(job.folder), **job.options)
 
 
 def sweep_on_ray(

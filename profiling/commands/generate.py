@@ -8,7 +8,11 @@ import typer
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
+    CompileOption,
+    DeviceMapOption,
     DeviceOption,
+    DrafterDeviceOption,
+    DtypeOption,
     JsonOption,
     LimitOption,
     PairArgument,
@@ -32,6 +36,10 @@ def command(
     task: TaskOption = None,
     seed: SeedOption = 0,
     device: DeviceOption = None,
+    drafter_device: DrafterDeviceOption = None,
+    dtype: DtypeOption = None,
+    device_map: DeviceMapOption = None,
+    compile: CompileOption = False,
     json: JsonOption = False,
 ) -> None:
     """Generate from a prompt by Algorithm 1."""
@@ -39,10 +47,12 @@ def command(
         raise InputError("both --rule and --lam are given; give one of them")
     spec = linear(lam) if lam is not None else rule or "lossless"
 
-    from specfrontier.decoding import load_pair, read_pair_file
+    from specfrontier.decoding import read_pair_file
     from specfrontier.profiling.configuration import Configuration
+    from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.modes import pair_for_task
 
+    load = LoadOptions(device, drafter_device, dtype, device_map, compile)
     file = read_pair_file(pair)
     configuration = Configuration(
         pair=file.name,
@@ -58,7 +68,7 @@ def command(
     )
     if not prompt.strip():
         raise InputError("the prompt is empty; give some text")
-    loaded = pair_for_task(load_pair(pair, device=device), configuration.task)
+    loaded = pair_for_task(load.load(pair), configuration.task)
     generation = loaded.run(prompt, configuration.settings(seed))
     if json:
         print_json({"configuration": configuration, "generation": generation, "throughput": generation.throughput})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,13 @@ import typer
 from specfrontier.profiling.commands.options import (
     BlockSizesOption,
     CodeOption,
+    CompileOption,
     CountOption,
     DataOption,
+    DeviceMapOption,
     DeviceOption,
+    DrafterDeviceOption,
+    DtypeOption,
     JsonOption,
     LeniencyOption,
     LimitOption,
@@ -65,6 +70,10 @@ def command(
     trace: Annotated[bool, typer.Option(help="Record the laws of every position, outside the clock.")] = True,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed configurations again.")] = False,
     device: DeviceOption = None,
+    drafter_device: DrafterDeviceOption = None,
+    dtype: DtypeOption = None,
+    device_map: DeviceMapOption = None,
+    compile: CompileOption = False,
     ray: Annotated[bool, typer.Option("--ray", help="Run on Ray on this machine, one worker a GPU.")] = False,
     ray_address: Annotated[str | None, typer.Option("--ray-address", help="Run on this Ray cluster.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Ray workers, instead of one a GPU.")] = None,
@@ -89,11 +98,13 @@ def command(
     from specfrontier.decoding import read_pair_file
     from specfrontier.profiling.grid import default_grid, read_overrides, with_overrides
     from specfrontier.profiling.job import open_job, open_store
+    from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.results import write_measurements
     from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
     from specfrontier.profiling.sweep import sweep
     from specfrontier.profiling.tasks.registry import load_task
 
+    load = LoadOptions(device, drafter_device, dtype, device_map, compile)
     file = read_pair_file(pair)
     task = task or file.tasks[0]
     grid = default_grid(file, task)
@@ -113,9 +124,11 @@ def command(
             options={"trace": trace, "retry_failed": retry_failed},
             data=data,
             allow_code_execution=allow_code_execution,
+            load=load,
         )
         load_task(task, data, allow_code_execution).problems(n, shared.seed)
-        store = open_store(file, out, seed=shared.seed, settings={"task": task, "n": n, **settings})
+        stated = {"task": task, "n": n, "load": asdict(load), **settings}
+        store = open_store(file, out, seed=shared.seed, settings=stated)
         done = sweep_on_ray(shared, address=ray_address, workers=workers)
     else:
         job = open_job(
@@ -125,7 +138,7 @@ def command(
             n=n,
             data=data,
             allow_code_execution=allow_code_execution,
-            device=device,
+            load=load,
             seed=grid.seeds[0],
             settings=settings,
         )

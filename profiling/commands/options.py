@@ -33,6 +33,18 @@ LimitOption = Annotated[int | None, typer.Option("--max-new-tokens", help="Token
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
 CountOption = Annotated[int | None, typer.Option("--n", help="Problems; a larger number grows an existing run.")]
 DeviceOption = Annotated[str | None, typer.Option("--device", help="Such as cpu or cuda:0; CUDA where there is one.")]
+DrafterDeviceOption = Annotated[
+    str | None, typer.Option("--drafter-device", help="Of the drafter, if not the verifier's.")
+]
+DtypeOption = Annotated[
+    str | None, typer.Option("--dtype", help="float32, bfloat16 or float16; bfloat16 on CUDA by default.")
+]
+DeviceMapOption = Annotated[
+    str | None, typer.Option("--device-map", help="auto or balanced: spread the verifier over several GPUs.")
+]
+CompileOption = Annotated[
+    bool, typer.Option("--compile", help="Run the verifier through torch.compile; its first forwards take long.")
+]
 
 
 def integers(text: str | None, name: str) -> tuple[int, ...] | None:

@@ -10,8 +10,12 @@ import typer
 from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
     CodeOption,
+    CompileOption,
     DataOption,
+    DeviceMapOption,
     DeviceOption,
+    DrafterDeviceOption,
+    DtypeOption,
     JsonOption,
     LimitOption,
     OutOption,
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from specfrontier.profile import Estimate, LineFit, Profile
+    from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.profiler import ProfileSettings
 
 
@@ -45,6 +50,10 @@ def command(
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
     device: DeviceOption = None,
+    drafter_device: DrafterDeviceOption = None,
+    dtype: DtypeOption = None,
+    device_map: DeviceMapOption = None,
+    compile: CompileOption = False,
     random_weights: Annotated[
         bool,
         typer.Option("--random-weights", help="Costs only, at the pair's true size, without a download: no d_K."),
@@ -68,9 +77,11 @@ def command(
     from specfrontier.decoding import read_pair_file
     from specfrontier.profiling.grid import default_grid, with_overrides
     from specfrontier.profiling.job import open_job
+    from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.profiler import ProfileSettings, profile_pair
     from specfrontier.profiling.results import write_measurements
 
+    load = LoadOptions(device, drafter_device, dtype, device_map, compile)
     file = read_pair_file(pair)
     task = task or file.tasks[0]
     grid = with_overrides(default_grid(file, task), efforts)
@@ -84,11 +95,9 @@ def command(
     )
     settings.configurations(file.name, task)  # a setting out of range is said before the models are loaded
     if random_weights:
-        profile = _costs(pair, task, settings, out, n, prompt_tokens, device)
+        profile = _costs(pair, task, settings, out, n, prompt_tokens, load)
     else:
-        job = open_job(
-            pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, device=device, seed=seed
-        )
+        job = open_job(pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, load=load, seed=seed)
         profile = profile_pair(job.pair, job.task, job.problems, settings, job.store)
         write_measurements(job.store)
     profile.save(out / "profile.json")
@@ -104,10 +113,9 @@ def _refuse(given: dict[str, bool]) -> None:
 
 
 def _costs(
-    name: str, task: str, settings: ProfileSettings, out: Path, n: int, prompt_tokens: int, device: str | None
+    name: str, task: str, settings: ProfileSettings, out: Path, n: int, prompt_tokens: int, load: LoadOptions
 ) -> Profile:
     """The profile of a pair of random weights, for a folder that holds nothing of a pair with its own."""
-    from specfrontier.decoding import load_pair
     from specfrontier.profile import Profile
     from specfrontier.profiling.cost_profile import profile_costs
     from specfrontier.profiling.folders import writable_folder
@@ -116,7 +124,7 @@ def _costs(
     if (out / "configurations").exists() or (earlier.exists() and not Profile.load(earlier).random_weights):
         raise InputError(f"{out} holds results of a pair with its own weights; give --random-weights another folder")
     writable_folder(out)
-    pair = load_pair(name, device=device, random_weights=True)
+    pair = load.load(name, random_weights=True)
     return profile_costs(pair, task, replace(settings, thresholds=()), repeats=n, prompt_tokens=prompt_tokens)
 
 
