@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ class PolicyComparison:
         fixed: the best fixed configuration of no more deviation.
         fixed_throughput: that one's figure.
         share: how much of the traffic the policy treats unlike `fixed`.
+        gain_low, gain_high: 95 % interval of the gain over a bootstrap of problems; NaN where none was drawn.
     """
 
     policy: str
@@ -31,6 +33,8 @@ class PolicyComparison:
     fixed: str
     fixed_throughput: float
     share: float
+    gain_low: float = math.nan
+    gain_high: float = math.nan
 
     @property
     def gain(self) -> float:
@@ -56,7 +60,7 @@ def best_fixed(names: list[str], throughput: FloatArray, deviation: FloatArray, 
     best = int(within[np.argmax(throughput[within])])
     label, value = names[best], float(throughput[best])
     for i in within:
-        for j in np.flatnonzero(deviation > budget):
+        for j in np.flatnonzero(deviation > budget + 1e-12):
             share = (budget - deviation[i]) / (deviation[j] - deviation[i])
             # Seconds a token add up, so throughputs mix as a harmonic mean.
             mixed = 1 / ((1 - share) / throughput[i] + share / throughput[j])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from specfrontier.errors import InputError
 from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
 
-__all__ = ["QueryTable", "compare_router"]
+__all__ = ["QueryTable", "Router", "compare_router", "fit_router"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,31 +57,59 @@ class QueryTable:
         return float(tokens / self.seconds[at].sum()), float(self.deviation[at].sum() / tokens)
 
 
+@dataclass(frozen=True)
+class Router:
+    """A configuration for each group of queries of like difficulty.
+
+    Attributes:
+        edges: ``[g - 1]`` where a group's signals end, ascending.
+        configurations: ``[g]`` index of each group's configuration.
+    """
+
+    edges: FloatArray
+    configurations: IntArray
+
+    def choice(self, signal: FloatArray) -> IntArray:
+        """``[n]`` the configuration of each query."""
+        found: IntArray = self.configurations[np.searchsorted(self.edges, signal)]
+        return found
+
+
+def fit_router(table: QueryTable, budget: float, *, groups: int = 4) -> Router:
+    """Split queries by quantiles of the signal and give each group one configuration.
+
+    The ones that minimise seconds plus a price on deviation, with the lowest price that keeps within the budget.
+
+    Args:
+        table: every configuration on the queries to fit on.
+        budget: deviation per token.
+        groups: how many difficulty groups, >= 1.
+    """
+    if groups < 1 or len(table.signal) < 2 * groups:
+        raise InputError(f"{groups} groups need at least {2 * groups} queries to fit on, got {len(table.signal)}")
+    edges = np.quantile(table.signal, np.linspace(0, 1, groups + 1)[1:-1])
+    return Router(edges, _within_budget(table, np.searchsorted(edges, table.signal), groups, budget))
+
+
 def compare_router(table: QueryTable, budget: float, *, groups: int = 4) -> PolicyComparison:
     """Route by difficulty within a deviation budget, against the best fixed configuration of equal deviation.
 
-    Queries are split by quantiles of the signal; each group gets one configuration, the ones that minimise seconds plus
-    a price on deviation, with the price that spends the budget. Groups and choices are made on every other query and
-    judged on the rest.
+    Groups and choices are made on every other query and judged on the rest.
 
     Args:
         table: every configuration on every query.
         budget: deviation per token.
         groups: how many difficulty groups, >= 1.
     """
-    if groups < 1 or len(table.signal) < 4 * groups:
-        raise InputError(f"{groups} groups need at least {4 * groups} queries, got {len(table.signal)}")
     even = np.arange(len(table.signal)) % 2 == 0
-    fit, judged = table.take(even), table.take(~even)
-    edges = np.quantile(fit.signal, np.linspace(0, 1, groups + 1)[1:-1])
-    by_group = _within_budget(fit, np.searchsorted(edges, fit.signal), groups, budget)
-    choice = by_group[np.searchsorted(edges, judged.signal)]
+    router, judged = fit_router(table.take(even), budget, groups=groups), table.take(~even)
+    choice = router.choice(judged.signal)
     speed, deviation = judged.figures(choice)
     fixed = np.array([judged.figures(np.full(len(judged.signal), c)) for c in range(len(table.names))])
     label, value = best_fixed(list(table.names), fixed[:, 0], fixed[:, 1], deviation)
     counts = np.bincount(choice, minlength=len(table.names))
     return PolicyComparison(
-        policy="by difficulty: " + ", ".join(table.names[c] for c in by_group),
+        policy="by difficulty: " + ", ".join(table.names[c] for c in router.configurations),
         throughput=speed,
         deviation=deviation,
         fixed=label,

@@ -14,13 +14,19 @@ from specfrontier.simulate import Costs, Effort, Recorded
 from specfrontier.simulate.scheduling import (
     QueryTable,
     best_fixed,
+    clips_for_budget,
+    compare_clip_schedule,
     compare_effort_choice,
     compare_leniency_schedule,
     compare_router,
     confidence,
     distances_by_position,
+    fit_router,
+    judge,
+    round_under_clips,
     round_under_schedule,
 )
+from specfrontier.simulate.scheduling.clips import clips_by_position
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.schedules import linear_schedule
 
@@ -108,3 +114,54 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         QueryTable(("a",), np.ones((2, 3)), np.ones((1, 3)), np.ones((1, 3)), np.ones(3))
     with pytest.raises(InputError, match="groups need"):
         compare_router(queries(True), 0.1, groups=200)
+
+
+@pytest.mark.parametrize("price", [3.0, 9.0])
+def test_clips_by_position_are_widest_where_most_is_still_to_come(traces: Traces, price: float) -> None:
+    b = clips_by_position(away_from_the_end(traces), price)
+    assert b[0] > b[8] > 1
+    assert b[-1] == pytest.approx(np.exp(1 / price))  # past the last position only the bonus token is left
+
+
+def test_clip_schedules_are_near_the_best_of_many_at_their_nats() -> None:
+    """In a world of independent rounds, no geometric schedule of clips has 1 % more tokens for as many nats."""
+    flat = study(World(problems=40, shortest=60, longest=64), (1,), 6, seeds=4)
+    traces = away_from_the_end(Recorded.from_tables(flat.rounds, flat.configurations).lossless(Effort(1), 6))
+    b = clips_for_budget(traces, 0.01)
+    tokens, nats = round_under_clips(traces, b)
+    assert nats <= 0.01
+    for first in (1.5, 2.0, 4.0, 8.0):
+        for decay in (0.3, 0.6, 1.0):
+            rival = 1 + (first - 1) * decay ** np.arange(6)
+            rival_tokens, rival_nats = round_under_clips(traces, rival)
+            assert rival_nats > nats or rival_tokens < 1.01 * tokens
+
+
+def test_the_clip_schedule_meets_its_uniform_rival_at_equal_nats(traces: Traces) -> None:
+    found = compare_clip_schedule(traces, 0.005)
+    b = float(found.fixed.split(":")[1].split(" ")[0])
+    assert round_under_clips(traces, b)[1] == pytest.approx(found.deviation, rel=2e-3)
+    assert found.gain > -0.01
+
+
+def measured(speed: float, deviation: float, n: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    noise = np.exp(0.2 * np.random.default_rng(1).standard_normal(n))
+    return np.full(n, 30.0), 30.0 / speed * noise, np.full(n, 30.0 * deviation)
+
+
+def test_a_measured_policy_is_judged_with_an_interval_over_problems() -> None:
+    columns = [measured(10.0, 0.0), measured(20.0, 0.2)]
+    fixed = QueryTable(("strict", "lenient"), *(np.stack(c) for c in zip(*columns, strict=True)), np.zeros(60))
+    found = judge("policy", *measured(16.0, 0.1), fixed)
+    assert found.fixed == "50% strict, 50% lenient"
+    assert found.gain == pytest.approx(16 / (1 / (0.5 / 10 + 0.5 / 20)) - 1)
+    assert found.gain_low <= found.gain <= found.gain_high
+    assert found.gain_high - found.gain_low < 1e-9  # problems are equally slow for both: what they share cancels
+    with pytest.raises(InputError, match="use the same"):
+        judge("policy", *measured(16.0, 0.1, n=10), fixed)
+
+
+def test_a_fitted_router_sends_each_group_to_its_own_configuration() -> None:
+    router = fit_router(queries(signal_is_true=True), 0.02, groups=2)
+    assert router.configurations.tolist() == [1, 0]  # lenient for the easy half, strict for the hard one
+    assert router.choice(np.array([0.0, 1.05])).tolist() == [1, 0]
