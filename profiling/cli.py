@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.commands import (
+    audit,
     compare,
     demo,
     export,
@@ -19,9 +20,11 @@ from specfrontier.profiling.commands import (
     measure,
     pairs,
     predict,
+    price,
     profile,
     recommend,
     report,
+    schedule,
 )
 
 BAD_INPUT = 2
@@ -69,7 +72,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _module in (demo, pairs, generate, profile, measure, predict, compare, recommend, figures, report, export):
+for _module in (
+    demo,
+    pairs,
+    generate,
+    profile,
+    measure,
+    predict,
+    compare,
+    recommend,
+    schedule,
+    audit,
+    price,
+    figures,
+    report,
+    export,
+):
     app.command(name=_module.__name__.rpartition(".")[2])(_module.command)
 
 

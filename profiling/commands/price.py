@@ -1,0 +1,69 @@
+"""`specfrontier price`: what acceptance rules cost on a pair's own distributions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from specfrontier.profiling.commands.options import (
+    DataOption,
+    JsonOption,
+    LimitOption,
+    MaybeOutOption,
+    PairArgument,
+    SeedOption,
+    TaskOption,
+)
+from specfrontier.profiling.commands.output import console, number, print_json, print_table, records
+
+
+def command(
+    pair: PairArgument,
+    out: MaybeOutOption = None,
+    task: TaskOption = None,
+    positions: Annotated[int, typer.Option("--positions", help="Visited positions to price, at most.")] = 500,
+    steps: Annotated[int, typer.Option("--steps", help="Diffusion effort K of the drafts.")] = 1,
+    specs: Annotated[str | None, typer.Option("--rules", help="Rules to price; four families by default.")] = None,
+    block_size: Annotated[int | None, typer.Option("--block-size", help="B; the pair's own by default.")] = None,
+    max_new_tokens: LimitOption = None,
+    data: DataOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Price acceptance rules on the laws that lossless decoding visits: acceptance against TV, KL and chi-square."""
+    from specfrontier.decoding import Effort, Settings, load_pair
+    from specfrontier.decoding.laws import visited_laws
+    from specfrontier.profiling.folders import writable_folder
+    from specfrontier.profiling.modes import pair_for_task
+    from specfrontier.profiling.price import default_specs, price_table
+    from specfrontier.profiling.tasks.registry import load_task
+
+    loaded = load_pair(pair)
+    name = task or loaded.file.tasks[0]
+    found = load_task(name, data)
+    prompts = [found.prompt(problem) for problem in found.problems(None, seed)]
+    settings = Settings(
+        effort=Effort(steps),
+        block_size=block_size or loaded.file.block_size,
+        max_new_tokens=max_new_tokens or loaded.file.token_limit(name),
+        seed=seed,
+    )
+    laws = visited_laws(pair_for_task(loaded, name), prompts, settings, most=positions)
+    table = price_table(laws, default_specs() if specs is None else [s.strip() for s in specs.split(",")])
+    if out is not None:
+        path = writable_folder(out) / "price.csv"
+        table.to_csv(path, index=False)
+    if json:
+        print_json({"positions": len(laws.p), "prompts": int(laws.prompt.max()) + 1, "rows": records(table)})
+        return
+    print_table(
+        f"Price of a rule: {len(laws.p)} visited positions of {int(laws.prompt.max()) + 1} prompts",
+        ("rule", "acceptance", "bound", "TV", "KL", "chi2", "Hellinger"),
+        (
+            (row["rule"], *(number(row[c]) for c in ("acceptance_rate", "bound", "tv", "kl", "chi2", "hellinger")))
+            for row in table.to_dict("records")
+        ),
+    )
+    if out is not None:
+        console().print(str(path))

@@ -1,0 +1,91 @@
+"""The exactness audit of stored rounds, and the price of rules on a pair's own laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from specfrontier.decoding import Effort, Pair, Settings, load_pair
+from specfrontier.decoding.laws import VisitedLaws, visited_laws
+from specfrontier.errors import InputError
+from specfrontier.profiling.audit import audit_rounds
+from specfrontier.profiling.price import default_specs, price_table
+from specfrontier.theory.divergences import tv_distance
+
+
+def rounds(*rows: tuple[str, list[int] | None, int, int]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["problem", "steps", "accepted", "emitted"])
+
+
+def test_an_audit_counts_blocks_positions_and_rounds_that_reached_a_violation() -> None:
+    """Steps 2, 1: position 2 was fixed first, so position 2 is the first violation, with one exact position before."""
+    found = audit_rounds(
+        rounds(
+            ("a", [1, 1, 2, 2], 4, 5),  # exact
+            ("a", [2, 1, 1, 2], 0, 1),  # violated at 2, rejected at 1: no harm
+            ("b", [2, 1, 1, 2], 1, 2),  # violated at 2, reached
+            ("b", [1, 2, 1, 2], 3, 4),  # violated at 3, reached
+        )
+    )
+    assert found is not None
+    assert (found.rounds, found.exact_blocks) == (4, 0.25)
+    assert found.first_violation == pytest.approx((2 + 2 + 3) / 3)
+    assert found.exact_positions == pytest.approx((4 + 1 + 1 + 2) / 16)
+    assert found.past_violation == pytest.approx(2 / 4)
+    assert found.tokens_per_round == pytest.approx(12 / 4)
+
+
+def test_rounds_without_a_trace_cannot_be_audited() -> None:
+    assert audit_rounds(rounds(("a", None, 1, 2))) is None
+
+
+def test_one_step_drafts_violate_nothing() -> None:
+    found = audit_rounds(rounds(("a", [1, 1, 1], 2, 3), ("b", [1, 1, 1], 0, 1)))
+    assert found is not None
+    assert (found.exact_blocks, found.exact_positions, found.past_violation) == (1.0, 1.0, 0.0)
+    assert np.isnan(found.first_violation)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    return load_pair("arith-masked", device="cpu")
+
+
+def test_visited_laws_are_those_of_the_trace(pair: Pair) -> None:
+    """TV between the recorded rows equals the trace's, position by position."""
+    prompt = "Tom has 3 apples and buys 4 more. How many apples does Tom have?"
+    settings = Settings(Effort(2), block_size=8, max_new_tokens=24, seed=4, trace=True)
+    laws = visited_laws(pair, [prompt], settings)
+    out = pair.run(prompt, settings)
+    expected = [x for r in out.rounds if r.trace is not None for x in r.trace.tv[: min(r.accepted + 1, r.verified)]]
+    found = tv_distance(laws.p, laws.q)
+    torch.testing.assert_close(found[: len(expected)], torch.tensor(expected), rtol=1e-4, atol=1e-5)
+    assert laws.position.min() == 1
+
+
+def test_prices_keep_below_the_bound_and_lossless_is_free() -> None:
+    generator = torch.Generator().manual_seed(0)
+    p, q = (torch.randn(40, 30, generator=generator).mul(2).softmax(-1) for _ in range(2))
+    laws = VisitedLaws(p, q, torch.ones(40, dtype=torch.long), torch.arange(40) // 10)
+    table = price_table(laws, default_specs()).set_index("rule")
+    assert (table["acceptance_rate"] <= table["bound"] + 1e-9).all()
+    assert table.loc["lossless", ["tv", "kl", "chi2"]].abs().max() < 1e-9
+    assert table.loc["lossless", "acceptance_rate"] == pytest.approx(
+        1 - float(tv_distance(p, q).double().mean()), abs=1e-6
+    )
+    assert table.loc["linear:1", "acceptance_rate"] == pytest.approx(1.0)
+
+
+def test_a_rule_that_emits_what_p_forbids_has_an_infinite_kl() -> None:
+    p, q = torch.tensor([[0.5, 0.5, 0.0]]), torch.tensor([[0.2, 0.2, 0.6]])
+    laws = VisitedLaws(p, q, torch.ones(1, dtype=torch.long), torch.zeros(1, dtype=torch.long))
+    table = price_table(laws, ("linear:0.5", "clip:2")).set_index("rule")
+    assert np.isinf(table.loc["linear:0.5", "kl"])
+    assert np.isfinite(table.loc["clip:2", "kl"])
+
+
+def test_nothing_visited_is_one_line(pair: Pair) -> None:
+    with pytest.raises(InputError, match="no position"):
+        visited_laws(pair, [], Settings(Effort(1)))
