@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from specfrontier.errors import InputError
+from specfrontier.simulate.acceptance import rates
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.grid import Effort, Point
 from specfrontier.simulate.outcome import Outcome
+from specfrontier.simulate.overshoot import overshoot_nats
 from specfrontier.simulate.predictors.base import predictor
 from specfrontier.simulate.predictors.replay import FittedReplay, Replay
 from specfrontier.simulate.traces import Traces
@@ -20,12 +22,14 @@ __all__ = ["Anchored", "FittedAnchored"]
 @predictor("anchored")
 @dataclass(frozen=True)
 class Anchored:
-    """Replay a rule on the traces of the two recorded rules nearest to it in deviation, and interpolate.
+    """Replay a rule on the traces of the two recorded rules nearest to it in overshoot, and interpolate.
 
     Leniency moves the prefixes that a drafter meets, the lengths of texts and how hard they are; traces recorded
-    under a lenient rule have all of that in them. How far a rule moves them is gauged by its expected deviation from
-    the verifier a visited position, replayed on the lossless traces, so that anchors of one family of rules (linear)
-    serve another (clip, Cactus). Beyond the most lenient anchor, that anchor stands alone.
+    under a lenient rule have all of that in them. How far a rule moves them is gauged by the nats by which it lets
+    over-proposed tokens through (``simulate.overshoot``), a visited position, on the lossless traces: what spoils a
+    prefix is a token that the verifier finds very unlikely, not total variation, of which a clip can have much and
+    move nothing. So anchors of one family of rules (linear) serve another (clip, Cactus). Beyond the most lenient
+    anchor, that anchor stands alone.
 
     Args:
         average: as `Replay`.
@@ -48,7 +52,7 @@ class FittedAnchored:
     def at(self, point: Point) -> Outcome:
         anchors = self._anchors(point.effort, point.block_size)
         places = np.array([place for place, _ in anchors])
-        place = self._deviation(point)
+        place = self.overshoot(point)
         above = int(np.clip(np.searchsorted(places, place), 1, len(places) - 1))
         share = float(np.clip((place - places[above - 1]) / (places[above] - places[above - 1]), 0.0, 1.0))
         near = self.replay.totals(anchors[above - 1][1], point)
@@ -59,9 +63,9 @@ class FittedAnchored:
         return frozenset(traces.point for _, traces in self._anchors(point.effort, point.block_size))
 
     def _anchors(self, effort: Effort, block_size: int) -> list[tuple[float, Traces]]:
-        """Anchors with their expected deviation, ascending and distinct."""
+        """Anchors with their overshoot, ascending and distinct."""
         recorded = self.evidence.rounds_for("anchored").anchors(effort, block_size)
-        placed = {self._deviation(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
+        placed = {self.overshoot(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
         if len(placed) < 2:
             raise InputError(
                 f"anchored needs traces of {effort.label} at two leniencies or more with blocks of at least "
@@ -69,8 +73,10 @@ class FittedAnchored:
             )
         return sorted(placed.items(), key=lambda pair: pair[0])
 
-    def _deviation(self, point: Point) -> float:
-        """Expected deviation of a visited position, replayed on the lossless traces."""
+    def overshoot(self, point: Point) -> float:
+        """Expected nats a visited position, over the lossless traces as the rule would visit them."""
         traces = self.evidence.rounds_for("anchored").lossless(point.effort, point.block_size)
-        totals = self.replay.totals(traces, point)
-        return float(totals.deviation[0] / totals.visited[0])
+        rule = rates(point.acceptance_rule, traces)
+        reach = (rule.reach() * traces.exists)[:, : point.block_size]
+        nats = overshoot_nats(rule.keep, traces.p_y, traces.q_y)[:, : point.block_size]
+        return float((reach * nats).sum() / reach.sum())

@@ -20,7 +20,10 @@ from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import (
     Anchored,
     ClosedForm,
+    Effort,
+    Evidence,
     Grid,
+    Point,
     PositionDependent,
     Predictor,
     Replay,
@@ -187,3 +190,14 @@ def test_closed_form_needs_rounds_only_for_rules_that_are_not_linear(hard: Case)
     grid = Grid.product(steps=(1,), rules=("clip:2.0",), block_sizes=(8,))
     with pytest.raises(InputError, match="reads recorded rounds"):
         predict(hard.study.profile, None, grid, ClosedForm())
+
+
+def test_anchors_are_told_apart_by_what_spoils_a_prefix(hard: Case) -> None:
+    """A clip moves prefixes less than linear leniency that deviates as much: it lets no token overshoot p far."""
+    study = hard.study
+    evidence = Evidence.from_tables(study.profile, study.rounds, study.configurations)
+    anchored, replay = Anchored().fit(evidence), Replay().fit(evidence)
+    clip, linear = (Point(Effort(1), rule, BLOCK_SIZE) for rule in ("clip:1.5", "linear:0.5"))
+    assert replay.at(clip).deviation[0] > replay.at(linear).deviation[0]
+    assert anchored.overshoot(clip) < anchored.overshoot(linear)
+    assert anchored.overshoot(Point(Effort(1), "lossless", BLOCK_SIZE)) == 0
