@@ -18,6 +18,8 @@ from specfrontier.profile import LineFit
 
 _CENTRAL = (2.5, 97.5)  # the middle 95 % of rounds; a stall of the machine is not a cost of the model
 _BINS = 28
+#: What the error bars of the draft costs and the band of the verify costs are, for a caption.
+SPREAD = "the middle 95 % of rounds, the band one standard deviation"
 
 
 def round_costs(rounds: pd.DataFrame, configurations: pd.DataFrame) -> pd.DataFrame:

@@ -74,14 +74,14 @@ def second_task(source: RunSource, pair: str) -> str:
     return tasks[1]
 
 
-def source_note(source: RunSource, rows: pd.DataFrame, paper: str) -> str:
-    """What a figure of measurements says on its face: whose they are, and what the paper measured there."""
+def source_note(source: RunSource, rows: pd.DataFrame, paper: str, bars: str = "one standard error") -> str:
+    """What a figure of measurements says on its face: whose they are, what its `bars` are, what the paper measured."""
     pairs, tasks = (" and ".join(dict.fromkeys(rows[column])) for column in ("pair", "task"))
     blocks = sorted({int(b) for b in rows["block_size"].dropna()})
     size = f", $B$ = {', '.join(map(str, blocks))}" if blocks else ""
     counts = sorted({int(n) for n in rows["n"]})
     problems = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"Measured: {pairs} on {tasks}{size}, {problems} problems; bars are one standard error. Paper: {paper}."
+    return f"Measured: {pairs} on {tasks}{size}, {problems} problems; bars are {bars}. Paper: {paper}."
 
 
 def one_step_rows(rows: pd.DataFrame) -> pd.DataFrame:

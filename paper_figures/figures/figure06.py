@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specfrontier.paper_figures.cost_panels import cost_figure, round_costs
+from specfrontier.paper_figures.cost_panels import SPREAD, cost_figure, round_costs
 from specfrontier.paper_figures.measured import first_task, source_note
 from specfrontier.paper_figures.outputs import Drawing
 from specfrontier.paper_figures.run import RunSource
@@ -24,4 +24,4 @@ def draw(source: RunSource) -> Drawing:
     require_rows(rounds, f"rounds of {pair}", "keep the rounds when measuring")
     profile = source.profile(pair)
     fit = None if profile is None else profile.draft_cost
-    return cost_figure(round_costs(rounds, settings), fit, source_note(source, settings, _PAPER))
+    return cost_figure(round_costs(rounds, settings), fit, source_note(source, settings, _PAPER, SPREAD))

@@ -36,6 +36,8 @@ def test_every_figure_draws_from_a_run_and_says_whose_measurements_they_are(name
     if name != "1":
         assert "Measured: toy-" in drawing.figure.get_supxlabel()
         assert "Paper: " in drawing.figure.get_supxlabel()
+        bars = "the middle 95 % of rounds, the band one standard deviation" if name == "6" else "one standard error"
+        assert f"bars are {bars}. " in drawing.figure.get_supxlabel().replace("\n", " ")
 
 
 @pytest.mark.parametrize("name", [e.name for e in ENTRIES if e.kind == "table"])
