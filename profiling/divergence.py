@@ -17,6 +17,9 @@ from specfrontier.profile import Estimate
 from specfrontier.profiling.positions import Positions, by_prompt, flat, positions
 from specfrontier.profiling.resampling import ratio
 
+SETTINGS = ("config", "pair", "task", "steps", "threshold", "rule", "block_size")
+DISTANCES = ("d_visited", "d_block")
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -71,11 +74,11 @@ def divergence_table(configurations: pd.DataFrame, rounds: pd.DataFrame, *, seed
         if settings["config"] not in groups:
             continue
         found = divergence(groups[settings["config"]], seed=seed)
-        row = {name: settings[name] for name in ("config", "steps", "threshold", "rule", "block_size")}
-        for name, estimate in (("d_visited", found.visited), ("d_block", found.block)):
+        row = {name: settings[name] for name in SETTINGS}
+        for name, estimate in zip(DISTANCES, (found.visited, found.block), strict=True):
             row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=[*SETTINGS, *(f"{d}{end}" for d in DISTANCES for end in ("", "_low", "_high"))])
 
 
 def _by_position(at: Positions, tv: np.ndarray) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -162,7 +163,13 @@ def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
     assert (out / "comparison.json").is_file()
 
     exported = run("export", out, "--out", tmp_path / "csv", "--json")
-    assert len(json.loads(exported.stdout)["files"]) == 3
+    names = [Path(file).name for file in json.loads(exported.stdout)["files"]]
+    assert names == ["configurations.csv", "problems.csv", "rounds.csv", "divergence.csv"]
+    distances = pd.read_csv(tmp_path / "csv" / "divergence.csv").set_index(["steps", "rule"])
+    # Full leniency visits every position, on the draft's own prefixes: the two estimators are then one.
+    full = distances.loc[(1, "linear:1.0")]
+    assert full["d_visited"] == pytest.approx(full["d_block"])
+    assert 0 < distances.loc[(1, "lossless"), "d_visited"] < 1
 
 
 @pytest.mark.parametrize(
