@@ -17,6 +17,7 @@ from specfrontier.profiling.job import Job, open_job
 from specfrontier.profiling.parts import digest
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
 from specfrontier.profiling.results import (
+    ANCHORS,
     predictions_of,
     write_comparison,
     write_measurements,
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 
-PROFILE_SHARE, MEASURE_SHARE = 0.2, 0.7
+PROFILE_SHARE, MEASURE_SHARE = 0.35, 0.55
+PREDICTORS = ("anchored", "replay", "closed-form")
 FEWEST_PROBLEMS, MOST_PROBLEMS = 4, 500
 
 
@@ -62,9 +64,9 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     job = open_job(name, file.tasks[0], out, n=MOST_PROBLEMS, seed=seed, settings={"budget_s": budget_s})
     say(f"{file.name}: {file.summary}")
     profile = _profile(job, grid, PROFILE_SHARE * budget_s, seed, say)
-    predictions = predictions_of(out, profile, rules=grid.rules, seed=seed)
+    predictions = predictions_of(out, profile, rules=grid.rules, predictors=PREDICTORS, seed=seed)
     write_predictions(predictions, out, profile)
-    say(f"predicted {len(predictions)} points from the profile alone, before any of them is measured")
+    say(f"predicted {len(predictions)} points from the profile alone, before the others are measured")
     measurements = _measure(job, grid, MEASURE_SHARE * budget_s, say)
     comparison = compare(measurements, predictions)
     write_comparison(comparison, out, out, out)
@@ -80,9 +82,11 @@ def _profile(job: Job, grid: SweepGrid, seconds: float, seed: int, say: Say) -> 
         block_size=grid.block_sizes[0],
         max_new_tokens=grid.max_new_tokens,
         seed=seed,
+        anchors=ANCHORS,
     )
     configurations = settings.configurations(job.pair.name, job.task.name)
-    say(f"profiling: lossless decoding at {len(configurations) - 1} efforts, for about {seconds:.0f} s")
+    efforts = len(grid.steps) + len(grid.thresholds)
+    say(f"profiling: {efforts} efforts, lossless and at {len(ANCHORS)} leniencies, for about {seconds:.0f} s")
     _sweep(job, configurations, seconds)
     finished = _finished(job, configurations)
     say(f"profiled on {len(finished)} problems; timing the verifier by block size and context")
@@ -124,4 +128,4 @@ def _draw(job: Job, profile: Profile, predictions: pd.DataFrame, measurements: p
     tables = job.store.tables()
     keys = tables.configurations.loc[tables.configurations["mode"] == "speculative", "config"]
     rounds = tables.rounds[tables.rounds["config"].isin(keys)]
-    return demo_figures(profile, predictions, measurements, rounds, out / "figures", predictor="replay")
+    return demo_figures(profile, predictions, measurements, rounds, out / "figures", predictor="anchored")

@@ -36,6 +36,7 @@ class ProfileSettings:
         verify_block_sizes: further block sizes at which the verifier is timed.
         seed: of every random draw.
         loop: repetitions of the verifier's timing.
+        anchors: specs of lenient rules that are recorded too, for predictions to interpolate between.
     """
 
     steps: tuple[int, ...]
@@ -45,13 +46,14 @@ class ProfileSettings:
     verify_block_sizes: tuple[int, ...] = ()
     seed: int = 0
     loop: costs.Loop = costs.Loop()  # noqa: RUF009  (frozen)
+    anchors: tuple[str, ...] = ()
 
     def configurations(self, pair: str, task: str) -> list[Configuration]:
-        """The verifier alone, and lossless decoding at each effort."""
+        """The verifier alone, and decoding at each effort: lossless, and under every anchor."""
         grid = SweepGrid(
             steps=self.steps,
             thresholds=self.thresholds,
-            rules=("lossless",),
+            rules=("lossless", *self.anchors),
             block_sizes=(self.block_size,),
             max_new_tokens=self.max_new_tokens,
             seeds=(self.seed,),
@@ -96,11 +98,12 @@ def build_profile(
         settings: as the runs were made.
         stated: provenance.
     """
-    lossless = [c for c in configurations if c.mode == "speculative"]
+    lossless = [c for c in configurations if c.mode == "speculative" and c.rule == "lossless"]
     keys = {c.key: c for c in lossless}
     rounds = tables.rounds[tables.rounds["config"].isin(keys)]
     problems = tables.problems[tables.problems["config"].isin(keys)]
-    alone = tables.problems[tables.problems["config"].isin({c.key for c in configurations} - set(keys))]
+    autoregressive = {c.key for c in configurations if c.mode == "autoregressive"}
+    alone = tables.problems[tables.problems["config"].isin(autoregressive)]
     groups = dict(tuple(rounds.groupby("config")))
     full = costs.full_blocks(rounds)
     fixed = full[full["config"].map(lambda key: keys[key].threshold is None)]

@@ -17,9 +17,12 @@ from specfrontier.profiling.run_folder import read_run
 from specfrontier.profiling.store import Store
 from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import Comparison, Grid, predict
+from specfrontier.simulate.grid import parse_rule
 from specfrontier.simulate.quality import fit_quality
 
 PREDICTORS = ("replay", "closed-form")
+ANCHORS = ("linear:0.4", "linear:0.8")
+"""Rules whose rounds `anchored` interpolates between, beside lossless ones."""
 
 
 def write_measurements(store: Store) -> pd.DataFrame:
@@ -38,9 +41,10 @@ def predictions_of(
     thresholds: tuple[float, ...] | None = None,
     block_sizes: tuple[int, ...] | None = None,
     predictors: tuple[str, ...] | None = None,
+    anchors: tuple[str, ...] = ANCHORS,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Predict a grid from a profile and the lossless rounds that it was measured on.
+    """Predict a grid from a profile, the lossless rounds that it was measured on, and those of anchors.
 
     Args:
         run: folder of the profile's run.
@@ -49,6 +53,7 @@ def predictions_of(
         steps, thresholds: efforts; those of the profile if neither is given.
         block_sizes: B; the profile's if None.
         predictors: registered names; Equations 6 and 7, and the replay of the rounds, if None.
+        anchors: rules whose rounds `anchored` may read, where the run has them; what it read counts as fitted.
         seed: of the bootstrap.
 
     Raises:
@@ -61,16 +66,34 @@ def predictions_of(
     grid = Grid.product(
         rules=rules, block_sizes=block_sizes or (profile.block_size,), steps=steps or (), thresholds=thresholds or ()
     )
+    names = list(predictors or PREDICTORS)
+    configurations, rounds = _evidence(run, profile, anchors if "anchored" in names else ())
+    return predict(profile, rounds, grid, names, configurations=configurations, seed=seed)
+
+
+def _evidence(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Configurations and rounds that predictors may read: lossless ones and anchors, nothing else that was measured."""
     tables = read_run(run)
-    lossless = tables.configurations[
-        (tables.configurations["mode"] == "speculative")
-        & (tables.configurations["rule"] == "lossless")
-        & (tables.configurations["pair"] == profile.pair)
+    own = tables.configurations[
+        (tables.configurations["mode"] == "speculative") & (tables.configurations["pair"] == profile.pair)
     ]
-    rounds = tables.rounds[tables.rounds["config"].isin(lossless["config"])]
-    if rounds.empty:
+    specs = {"lossless", *(parse_rule(spec).spec for spec in anchors)}
+    chosen = own[own["rule"].isin(specs)]
+    rounds = tables.rounds[tables.rounds["config"].isin(chosen["config"])]
+    if not rounds["config"].isin(chosen.loc[chosen["rule"] == "lossless", "config"]).any():
         raise InputError(f"{run} holds no lossless rounds of {profile.pair}; profile it again with --out {run}")
-    return predict(profile, rounds, grid, list(predictors or PREDICTORS), configurations=lossless, seed=seed)
+    return chosen, rounds
+
+
+def closest_predictor(run: Path, profile: Profile) -> str:
+    """`anchored` where the run has rounds of an anchor at every effort of the profile, else `replay`."""
+    chosen, _ = _evidence(run, profile, ANCHORS)
+    anchored = chosen[chosen["rule"] != "lossless"]
+    missing = {(e.steps, e.threshold) for e in profile.efforts} - {
+        (None if pd.isna(k) else int(k), None if pd.isna(tau) else float(tau))
+        for k, tau in zip(anchored["steps"], anchored["threshold"], strict=True)
+    }
+    return "replay" if missing else "anchored"
 
 
 def write_predictions(table: pd.DataFrame, out: Path, profile: Profile) -> None:
@@ -108,4 +131,5 @@ def as_predictions(run: Path) -> tuple[pd.DataFrame, int]:
     table = measured[measured["mode"] == "speculative"].assign(predictor="measured")
     if table.empty:
         raise InputError(f"{run} holds no speculative measurements; measure some")
-    return table[[column.name for column in PREDICTIONS]].reset_index(drop=True), int(table["n"].min())
+    columns = [column.name for column in PREDICTIONS]
+    return table.reindex(columns=columns).reset_index(drop=True), int(table["n"].min())

@@ -11,7 +11,7 @@ import pandas as pd
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.frontier_scores import frontier_scores
-from specfrontier.simulate.grid import points_of
+from specfrontier.simulate.grid import points_of, predictable
 
 __all__ = ["FIGURES", "Comparison", "compare"]
 
@@ -67,7 +67,8 @@ def compare(
     """Score predictions on the measured points that they share.
 
     Args:
-        measurements: ``schema.MEASUREMENTS``; rows of other modes than speculative are passed over.
+        measurements: ``schema.MEASUREMENTS``; rows of other modes than speculative, or of rules by position, are
+            passed over.
         predictions: what `predict` returned, of one predictor or of several stacked; its `fitted` column, if
             there is one, keeps the points that a predictor was fitted on out of its scores.
         fitted: `config` keys of further measurements that no score may use, such as those that a quality model
@@ -86,15 +87,14 @@ def compare(
 
 
 def _joined(measurements: pd.DataFrame, predictions: pd.DataFrame, fitted: Collection[str]) -> pd.DataFrame:
-    measured = measurements[measurements["mode"] == "speculative"].reset_index(drop=True)
+    measured = predictable(measurements).reset_index(drop=True)
     measured = measured.assign(point=_keys(measured))
     predicted = predictions.assign(point=_keys(predictions))
-    if "fitted" not in predicted:
-        predicted["fitted"] = False
+    predicted["fitted"] = predicted["fitted"].fillna(False).astype(bool) if "fitted" in predicted else False
     joined = predicted.merge(measured, on="point", suffixes=("", "_measured"))
     if joined.empty:
         raise InputError("no measured point was predicted; predict Grid.from_table(measurements)")
-    joined["scored"] = ~(joined["fitted"].astype(bool) | joined["config"].isin(list(fitted)))
+    joined["scored"] = ~(joined["fitted"] | joined["config"].isin(list(fitted)))
     return joined
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from specfrontier.errors import InputError
 from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, rule_from_spec
 
-__all__ = ["Effort", "Grid", "Point", "linear_leniency", "parse_rule"]
+__all__ = ["Effort", "Grid", "Point", "linear_leniency", "parse_rule", "points_of", "predictable"]
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,9 @@ class Grid:
     def from_table(cls, table: pd.DataFrame) -> Grid:
         """The distinct configurations of a measurements, configurations or predictions table.
 
-        Rows of other modes than speculative are passed over.
+        Rows of other modes than speculative are passed over, and those whose rule depends on the position.
         """
-        if "mode" in table:
-            table = table[table["mode"] == "speculative"]
+        table = predictable(table)
         return cls(tuple(dict.fromkeys(points_of(table))))
 
     def __iter__(self) -> Iterator[Point]:
@@ -116,6 +115,15 @@ class Grid:
 
     def __len__(self) -> int:
         return len(self.points)
+
+
+def predictable(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that a predictor can speak of: speculative ones, with one rule for all positions."""
+    if "mode" in table:
+        table = table[table["mode"] == "speculative"]
+    if "rule" in table:
+        table = table[~table["rule"].astype(str).str.contains("/", regex=False)]
+    return table
 
 
 def points_of(table: pd.DataFrame) -> list[Point]:

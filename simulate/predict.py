@@ -48,10 +48,8 @@ def predict(
         seed: of the bootstrap.
 
     Returns:
-        One row a predictor and point with the columns of ``schema.PREDICTIONS``, and beyond them `deviation` (expected
-        sum of TV(output law, p) over a problem's visited positions, with `_low` and `_high`), which a quality model
-        reads, and `fitted`: whether the predictor was fitted on that very configuration, so that no comparison may
-        score it. Accuracy is NaN until a quality model adds it.
+        One row a predictor and point with the columns of ``schema.PREDICTIONS``. Accuracy is NaN until a quality model
+        adds it.
 
     Raises:
         InputError: if the predictor is unknown, the profile has no distances, or the evidence cannot say something
@@ -91,8 +89,8 @@ def _row(name: str, pair: str, fitted: FittedPredictor, point: Point, level: flo
         "block_size": point.block_size,
         **_figures(outcome, level),
     }
-    table = {column.name: row.get(column.name, float("nan")) for column in PREDICTIONS}
-    return table | {name: row[name] for name in row if name.startswith("deviation")} | {"fitted": point.key in own}
+    row["fitted"] = point.key in own
+    return {column.name: row.get(column.name, float("nan")) for column in PREDICTIONS}
 
 
 def _figures(outcome: Outcome, level: float) -> dict[str, float]:

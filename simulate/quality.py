@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.grid import points_of
+from specfrontier.simulate.grid import points_of, predictable
 
 __all__ = ["QualityModel", "fit_quality"]
 
@@ -95,7 +95,7 @@ def fit_quality(
 def _measured_deviations(predictions: pd.DataFrame, measurements: pd.DataFrame) -> pd.DataFrame:
     if predictions["predictor"].nunique() != 1:
         raise InputError("the quality model needs the predictions of one predictor; select one")
-    usable = measurements[(measurements["mode"] == "speculative") & measurements["accuracy"].notna()]
+    usable = predictable(measurements[measurements["accuracy"].notna()])
     deviation = dict(zip([p.key for p in points_of(predictions)], predictions["deviation"], strict=True))
     found = usable.assign(deviation=[deviation.get(p.key, np.nan) for p in points_of(usable)])
     return found[found["deviation"].notna()].sort_values("deviation")

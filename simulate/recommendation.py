@@ -18,6 +18,9 @@ Quality = Literal["accuracy", "agreement"]
 Speed = Literal["throughput", "latency"]
 _Z95 = 1.959964
 
+#: Figures that agree to so many decimals are equal: lossless configurations differ in rounding alone.
+_DECIMALS = 9
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -53,6 +56,11 @@ class Goal:
         """The figure that is bounded."""
         return self.quality if self.floor is not None else "latency"
 
+    @property
+    def tie_break(self) -> str:
+        """What decides between configurations that are equal in the objective."""
+        return self.quality if self.floor is not None else "throughput"
+
     def allows(self, value: float) -> bool:
         """Whether a value of the constraint is within its bound."""
         return value >= self.floor if self.floor is not None else value <= (self.latency or 0.0)
@@ -85,7 +93,7 @@ class Recommendation:
         goal: what was asked.
         choice: the configuration to deploy.
         runner_up: the next best, None if nothing else meets the goal.
-        close: whether their intervals leave the order open.
+        close: whether their intervals leave the order open (in the tie-break, if the objective is equal).
         certain: whether the whole interval of the constraint meets the bound.
         problems_to_settle: further measured problems that would tell choice and runner-up apart at 95 %, if they really
             differ by as much as predicted; 0 if the call is not close, None if they are predicted equal.
@@ -128,25 +136,43 @@ def recommend(predictions: pd.DataFrame, goal: Goal, *, problems: int, most_cont
         nearest = values.max() if goal.floor is not None else values.min()
         bound = goal.floor if goal.floor is not None else goal.latency
         raise InputError(f"no configuration meets {goal.constraint} {bound}; the nearest reaches {nearest:.4g}")
-    gains = feasible[goal.objective].map(goal.gain).sort_values(ascending=False, kind="stable")
-    order = feasible.loc[gains.index]
+    order = _ordered(feasible, goal)
     best, second = order.iloc[0], order.iloc[1] if len(order) > 1 else None
-    close = second is not None and _standard_gap(best, second, goal.objective) < _Z95
+    close = second is not None and _standard_gap(best, second, _deciding(best, second, goal)) < _Z95
     return Recommendation(
         goal=goal,
         choice=_choice(best),
         runner_up=None if second is None else _choice(second),
         close=close,
         certain=_certain(best, goal),
-        problems_to_settle=_problems_to_settle(best, second, goal.objective, problems) if close else 0,
+        problems_to_settle=_problems_to_settle(best, second, goal, problems) if close else 0,
         contenders=_contenders(known, order, goal)[:most_contenders],
     )
+
+
+def _ordered(feasible: pd.DataFrame, goal: Goal) -> pd.DataFrame:
+    """Best first; equal ones, up to rounding, by the tie-break, where it is known."""
+    keys = pd.DataFrame(
+        {
+            "gain": feasible[goal.objective].map(goal.gain).round(_DECIMALS),
+            "tie": feasible[goal.tie_break].fillna(-math.inf).astype(float),
+        }
+    )
+    found: pd.DataFrame = feasible.loc[keys.sort_values(["gain", "tie"], ascending=False, kind="stable").index]
+    return found
+
+
+def _deciding(a: pd.Series, b: pd.Series, goal: Goal) -> str:
+    """The figure that puts a before b."""
+    equal = round(float(a[goal.objective]) - float(b[goal.objective]), _DECIMALS) == 0
+    known = not (pd.isna(a[goal.tie_break]) or pd.isna(b[goal.tie_break]))
+    return goal.tie_break if equal and known else goal.objective
 
 
 def _contenders(known: pd.DataFrame, order: pd.DataFrame, goal: Goal) -> tuple[Any, ...]:
     """The choice, whatever it is not clearly better than, and whatever faster may meet the bound after all."""
     best = order.iloc[0]
-    close = [i for i, row in order.iloc[1:].iterrows() if _standard_gap(best, row, goal.objective) < _Z95]
+    close = [i for i, row in order.iloc[1:].iterrows() if _standard_gap(best, row, _deciding(best, row, goal)) < _Z95]
     end = "high" if goal.floor is not None else "low"
     perhaps = known.drop(index=order.index)
     perhaps = perhaps[[goal.allows(value) for value in perhaps[f"{goal.constraint}_{end}"]]]
@@ -161,9 +187,9 @@ def _standard_gap(a: pd.Series, b: pd.Series, figure: str) -> float:
     return gap / error if error > 0 else (math.inf if gap > 0 else 0.0)
 
 
-def _problems_to_settle(a: pd.Series, b: pd.Series | None, figure: str, problems: int) -> int | None:
+def _problems_to_settle(a: pd.Series, b: pd.Series | None, goal: Goal, problems: int) -> int | None:
     """Errors fall as one over the root of the problems, so the factor still missing is (z / gap)²."""
-    gap = _standard_gap(a, b, figure) if b is not None else math.inf
+    gap = _standard_gap(a, b, _deciding(a, b, goal)) if b is not None else math.inf
     if gap == 0:
         return None
     return max(0, math.ceil(problems * ((_Z95 / gap) ** 2 - 1)))

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.grid import Effort, Point, points_of
+from specfrontier.simulate.grid import Effort, Point, points_of, predictable
 from specfrontier.theory.rules import Lossless
 
 __all__ = ["Recorded", "Traces"]
@@ -167,8 +167,7 @@ class Recorded:
             InputError: if a round's configuration is unknown, or no round is left.
         """
         known = configurations[configurations["config"].isin(rounds["config"].unique())]
-        if "mode" in known:
-            known = known[known["mode"] == "speculative"]
+        known = predictable(known)
         point_of = dict(zip(known["config"], points_of(known), strict=True))
         unknown = set(rounds["config"]) - set(configurations["config"])
         if unknown:

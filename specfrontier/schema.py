@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 SCHEMA_VERSION = 2
-"""2 added `log_likelihood`; what an older file lacks reads as missing."""
+"""2 added `log_likelihood`, and `deviation` and `fitted` to predictions; what an older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -154,6 +154,7 @@ PREDICTIONS = (
             ("acceptance", "accepted over visited positions"),
             ("agreement", "1 - expected TV(output law, p) a visited position"),
             ("accuracy", "share of problems right, where a quality model was fitted"),
+            ("deviation", "expected sum of TV(output law, p) over the visited positions of a problem"),
         )
         for suffix, what in (
             ("", ""),
@@ -161,6 +162,7 @@ PREDICTIONS = (
             ("_high", ", upper end of the interval"),
         )
     ),
+    Column("fitted", "bool", "the predictor was fitted on this very configuration: no score may use it", nullable=True),
 )
 
 TABLES = {

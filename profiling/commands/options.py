@@ -27,6 +27,9 @@ RulesOption = Annotated[
     str | None,
     typer.Option("--rules", help="Acceptance rules: lossless,linear:0.3; by position: linear:1@1-4/lossless."),
 ]
+AnchorsOption = Annotated[
+    str | None, typer.Option("--anchors", help="Lenient rules to record too, that `anchored` predicts between.")
+]
 LeniencyOption = Annotated[str | None, typer.Option("--lam", help="Leniency of the linear rule: 0,0.2,0.4.")]
 BlockSizesOption = Annotated[str | None, typer.Option("--block-sizes", help="Block sizes B, such as 8,16,32.")]
 LimitOption = Annotated[int | None, typer.Option("--max-new-tokens", help="Token limit; the pair's own by default.")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from specfrontier.profiling.commands.options import (
+    AnchorsOption,
     BlockSizesOption,
     JsonOption,
     LeniencyOption,
@@ -37,17 +38,26 @@ def command(
     lam: LeniencyOption = None,
     block_sizes: BlockSizesOption = None,
     predictors: Annotated[
-        str, typer.Option("--predictor", help="Of replay, closed-form (Equations 6 and 7) and more.")
+        str,
+        typer.Option(
+            "--predictor",
+            help="Of closed-form (Equations 6 and 7), position-dependent, correlated, replay and anchored.",
+        ),
     ] = "replay,closed-form",
+    anchors: AnchorsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Predict throughput, acceptance and agreement over a grid from the profile in RUN."""
+    """Predict throughput, acceptance and agreement over a grid from the profile in RUN.
+
+    `anchored` also reads the rounds of the rules given as --anchors, linear:0.4 and linear:0.8 unless told otherwise,
+    where RUN has them; `compare` leaves those points out of its score.
+    """
     efforts, confidences = integers(steps, "steps (K)"), thresholds(taus)
     sizes, chosen = integers(block_sizes, "block_size (B)"), rules(specs, lam) or LENIENCIES
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import predictions_of, write_predictions
+    from specfrontier.profiling.results import ANCHORS, predictions_of, write_predictions
 
     profile = Profile.load(run / "profile.json")
     table = predictions_of(
@@ -58,6 +68,7 @@ def command(
         thresholds=confidences,
         block_sizes=sizes,
         predictors=names(predictors, "predictor"),
+        anchors=names(anchors, "anchors") or ANCHORS,
         seed=seed,
     )
     if out is not None:

@@ -9,6 +9,7 @@ import typer
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
+    AnchorsOption,
     CodeOption,
     CompileOption,
     DataOption,
@@ -25,6 +26,7 @@ from specfrontier.profiling.commands.options import (
     TaskOption,
     ThresholdsOption,
     integers,
+    names,
     thresholds,
 )
 from specfrontier.profiling.commands.output import console, milliseconds, number, print_json, print_table
@@ -46,6 +48,7 @@ def command(
     taus: ThresholdsOption = None,
     block_size: Annotated[int | None, typer.Option("--block-size", help="B; the pair's own by default.")] = None,
     max_new_tokens: LimitOption = None,
+    anchors: AnchorsOption = None,
     seed: SeedOption = 0,
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
@@ -92,6 +95,7 @@ def command(
         max_new_tokens=grid.max_new_tokens if max_new_tokens is None else max_new_tokens,
         verify_block_sizes=file.grid_for(task).block_sizes,
         seed=seed,
+        anchors=names(anchors, "anchors") or (),
     )
     settings.configurations(file.name, task)  # a setting out of range is said before the models are loaded
     if random_weights:

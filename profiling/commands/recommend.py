@@ -44,7 +44,15 @@ def command(
         str, typer.Option("--quality", help="Under a latency ceiling: accuracy or agreement.")
     ] = "agreement",
     measured: Annotated[bool, typer.Option("--measured", help="Choose among what was measured in RUN.")] = False,
-    predictor: Annotated[str, typer.Option("--predictor", help="Whose predictions to choose among.")] = "replay",
+    predictor: Annotated[
+        str | None,
+        typer.Option(
+            "--predictor", help="Whose predictions to choose among; anchored where RUN has anchors, or replay."
+        ),
+    ] = None,
+    verify: Annotated[
+        int | None, typer.Option("--verify", help="Measure the contenders on so many problems, into RUN.")
+    ] = None,
     steps: StepsOption = None,
     taus: ThresholdsOption = None,
     specs: RulesOption = None,
@@ -61,9 +69,11 @@ def command(
     goal = _goal(min_accuracy, min_agreement, max_latency, speed, quality)
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import as_predictions, predictions_of, with_accuracy
+    from specfrontier.profiling.results import as_predictions, closest_predictor, predictions_of, with_accuracy
     from specfrontier.simulate.recommendation import recommend
 
+    if measured and verify is not None:
+        raise InputError("--verify measures what was predicted; leave --measured out")
     if measured:
         table, problems = as_predictions(run)
     else:
@@ -75,16 +85,31 @@ def command(
             steps=wanted[0],
             thresholds=wanted[1],
             block_sizes=wanted[2],
-            predictors=(predictor,),
+            predictors=(predictor or closest_predictor(run, profile),),
         )
         if "accuracy" in (goal.objective, goal.constraint):
             table = with_accuracy(table, run)
         problems = profile.efforts[0].d_visited.n
     found = recommend(table, goal, problems=problems)
+    names_of_contenders = _contenders(table, found)
+    confirmed = None
+    if verify is not None:
+        from specfrontier.profiling.verify import verify as measure_contenders
+
+        confirmed = measure_contenders(run, profile, table.loc[list(found.contenders)], goal, n=verify)
     if json:
-        print_json({**json_module.loads(found.to_json()), "contenders": _contenders(table, found)})
-    else:
-        show(found)
+        print_json(
+            {
+                **json_module.loads(found.to_json()),
+                "contenders": names_of_contenders,
+                **({} if confirmed is None else {"measured": json_module.loads(confirmed.to_json())}),
+            }
+        )
+        return
+    show(found)
+    if confirmed is not None:
+        console().print(f"measured on {verify} problems or more: {', '.join(names_of_contenders)}", markup=False)
+        show(confirmed)
 
 
 def _goal(accuracy: float | None, agreement: float | None, latency: float | None, speed: str, quality: str) -> Goal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,14 @@ def _tables() -> Tables:
 @pytest.fixture(scope="module")
 def profile() -> Profile:
     return build_profile(_tables(), SETTINGS.configurations("p", "t"), [], SETTINGS, {})
+
+
+def test_anchors_are_recorded_beside_lossless_rounds_and_do_not_move_the_profile(profile: Profile) -> None:
+    settings = replace(SETTINGS, anchors=("linear:0.4", "linear:0.8"))
+    configurations = settings.configurations("p", "t")
+    rules = [c.rule for c in configurations if c.mode == "speculative"]
+    assert sorted(rules) == ["linear:0.4"] * 3 + ["linear:0.8"] * 3 + ["lossless"] * 3
+    assert build_profile(_tables(), configurations, [], settings, {}) == profile
 
 
 def test_distances_are_those_of_the_rounds(profile: Profile) -> None:

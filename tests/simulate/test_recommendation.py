@@ -92,6 +92,22 @@ def curve(n: int, seed: int, slope: float = 0.6) -> tuple[pd.DataFrame, pd.DataF
     return predictions, table
 
 
+def test_among_equals_in_quality_the_faster_is_recommended() -> None:
+    """Two lossless configurations below a latency ceiling agree alike but for rounding; their speeds differ."""
+    table = grid(0.01).assign(agreement=1.0, agreement_low=1.0, agreement_high=1.0)
+    table.loc[0, "agreement"] = 1.0 + 1e-13
+    found = recommend(table.iloc[[0, 1]], Goal("agreement", latency=1.0), problems=100)
+    assert found.choice.throughput[0] == 150.0
+    assert not found.close
+    assert found.problems_to_settle == 0
+
+
+def test_among_equals_in_speed_the_better_is_recommended() -> None:
+    table = grid().assign(throughput=100.0, throughput_low=100.0, throughput_high=100.0)
+    found = recommend(table, Goal("agreement", floor=0.5), problems=100)
+    assert found.choice.agreement[0] == 1.0
+
+
 def test_three_points_predict_the_others_and_say_how_sure_they_are() -> None:
     """Of 40 studies of 400 problems, at least 80 % of the held-out truths lie in the 95 % intervals (the two held-out
     points of a study are correlated; P(fewer) is below 0.1 % if coverage is 95 %)."""

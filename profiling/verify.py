@@ -1,0 +1,68 @@
+"""Measure the few configurations that may be best, and choose among them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from specfrontier.errors import InputError
+from specfrontier.profile import Profile
+from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.job import open_job
+from specfrontier.profiling.results import as_predictions, write_measurements
+from specfrontier.profiling.sweep import sweep
+from specfrontier.simulate import Effort, Goal, Point, Recommendation, recommend
+from specfrontier.simulate.grid import points_of
+
+
+def verify(run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *, n: int) -> Recommendation:
+    """Measure `contenders` on n problems into `run`, and recommend one of them from what was measured.
+
+    Args:
+        run: folder of the profile's run; what it has already is not measured again.
+        profile: names the pair and the task.
+        contenders: rows of predictions.
+        goal: what is asked for.
+        n: problems, >= 1.
+
+    Raises:
+        InputError: if n is out of range, a contender cannot be measured, or none meets the goal.
+    """
+    if n < 1:
+        raise InputError(f"verify is {n}; give a number of problems >= 1")
+    seed = int(profile.provenance.get("seed", 0))
+    points = points_of(contenders)
+    job = open_job(profile.pair, profile.task, run, n=n, seed=seed, settings={"verify": [p.label for p in points]})
+    wanted = [_configuration(profile, point, seed) for point in points]
+    done = sweep(job.pair, job.task, job.problems, wanted, job.store)
+    if done.failed:
+        label, error = next(iter(done.failed.items()))
+        raise InputError(f"cannot measure {label}: {error}")
+    write_measurements(job.store)
+    table, problems = as_predictions(run)
+    keys = {point.key for point in points}
+    chosen = table[[_key(row) in keys for row in table.to_dict("records")]]
+    return recommend(chosen, goal, problems=problems)
+
+
+def _configuration(profile: Profile, point: Point, seed: int) -> Configuration:
+    return Configuration(
+        pair=profile.pair,
+        task=profile.task,
+        mode="speculative",
+        max_new_tokens=profile.max_new_tokens,
+        steps=point.effort.steps,
+        threshold=point.effort.threshold,
+        rule=point.rule,
+        block_size=point.block_size,
+        verification="paper",
+        seed=seed,
+    )
+
+
+def _key(row: dict[str, object]) -> tuple[Effort, str, int] | None:
+    """The point of a measured row; None for rules by position, which are no contenders."""
+    if "/" in str(row["rule"]):
+        return None
+    return Point(Effort.of(row["steps"], row["threshold"]), str(row["rule"]), int(str(row["block_size"]))).key
