@@ -17,8 +17,8 @@ def read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_there_are_seven_in_order() -> None:
-    assert [path.name.split("_")[0] for path in notebook_paths()] == [str(i) for i in range(1, 8)]
+def test_there_are_eight_in_order() -> None:
+    assert [path.name.split("_")[0] for path in notebook_paths()] == [str(i) for i in range(1, 9)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
