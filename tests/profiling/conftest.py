@@ -129,6 +129,6 @@ def ar_pair(toy_folder: Path) -> Any:
     return load_pair(str(toy_folder / "toy-ar.toml"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def task() -> ToyTask:
     return ToyTask()

@@ -1,0 +1,85 @@
+"""Policies measured in the decoder: made on one half of the problems, judged on the other, against fixed rivals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from specfrontier.errors import InputError
+from specfrontier.profiling.commands.schedule import markdown
+from specfrontier.profiling.job import Job
+from specfrontier.profiling.policies import MeasuredPolicies, PolicySettings, measure_policies
+from specfrontier.profiling.policy_table import policy_table
+from specfrontier.profiling.store import Store
+
+SETTINGS = PolicySettings(
+    steps=(1, 2), leniencies=(0.3,), clips=(4.0,), thresholds=(0.2, 0.6), block_size=4, max_new_tokens=12
+)
+
+
+def job(pair: Any, task: Any, folder: Path, n: int = 12) -> Job:
+    return Job(pair, task, task.problems(n), Store(folder))
+
+
+@pytest.fixture(scope="session")
+def measured(masked_pair: Any, task: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Job, MeasuredPolicies]:
+    here = job(masked_pair, task, tmp_path_factory.mktemp("policies"))
+    return here, measure_policies(here, SETTINGS, say=lambda _: None)
+
+
+def test_schedules_are_made_on_one_half_and_run_on_the_other(measured: tuple[Job, MeasuredPolicies]) -> None:
+    here, found = measured
+    assert not set(found.fit) & set(found.judged)
+    problems = here.store.tables().problems
+    for uniform, configuration in (*found.tv, *found.kl):
+        assert uniform in ("linear:0.3", "clip:4.0")
+        ran = problems.loc[problems["config"] == configuration.key, "problem"]
+        assert set(ran) == set(found.judged)
+    assert {c.steps for _, c in found.tv} == {1, 2}
+
+
+def test_a_threshold_chooses_k_by_round_from_confidence(measured: tuple[Job, MeasuredPolicies]) -> None:
+    """A pair whose order knows no confidence is measured with one that does, under another name."""
+    here, found = measured
+    assert {c.pair for c in found.confidence} == {"toy-masked by confidence"}
+    assert here.pair.engine.drafter.unmasking.order == "entropy"  # the pair itself is left alone
+    rounds = here.store.tables().rounds
+    forwards = rounds.loc[rounds["config"].isin([c.key for c in found.confidence]), "forwards"]
+    assert forwards.nunique() > 1
+
+
+def test_every_policy_is_judged_with_an_interval(measured: tuple[Job, MeasuredPolicies]) -> None:
+    here, found = measured
+    table = policy_table(found, here.store.tables())
+    assert set(table["kind"]) == {"leniency by position", "K by round", "router"}
+    assert (table["gain_low"] <= table["gain_high"]).all()
+    assert np.isfinite(table[["speed", "rival_speed", "deviation", "gain"]].to_numpy(dtype=float)).all()
+    assert set(table["problems"]) == {6}
+    by_round = table[table["unit"] == "tokens/round"]
+    assert set(by_round["kind"]) == {"leniency by position"}
+    for row in by_round.to_dict("records"):  # rounds cost the same at one K only
+        assert all(row["policy"].split(",")[0] in name for name in row["rival"].split(", "))
+
+
+def test_tables_read_as_markdown(measured: tuple[Job, MeasuredPolicies]) -> None:
+    here, found = measured
+    table = policy_table(found, here.store.tables())
+    lines = [line for line in markdown(table).splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in lines}) == 1
+    assert len(lines) == len(table) + 2 * table["kind"].nunique()
+
+
+def test_a_drafter_without_thresholds_is_measured_without_them(ar_pair: Any, task: Any, tmp_path: Path) -> None:
+    said: list[str] = []
+    only = PolicySettings((1,), (0.3,), (4.0,), (0.5,), block_size=4, max_new_tokens=12)
+    found = measure_policies(job(ar_pair, task, tmp_path), only, say=said.append)
+    assert found.confidence == ()
+    assert any("takes no threshold" in line for line in said)
+
+
+def test_too_few_problems_are_refused(masked_pair: Any, task: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least 8 problems"):
+        measure_policies(job(masked_pair, task, tmp_path, n=4), SETTINGS)
