@@ -7,6 +7,8 @@ lambda = 1 - w, and a weight in (0, 1) only: lambda = 1 has no counterpart there
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -26,6 +28,12 @@ def check_assisted(pair: Pair, rule: Leniency) -> None:
         raise InputError(
             f"assisted generation needs an autoregressive drafter, {pair.name} has another; leave out this mode"
         )
+    ours, verifiers = pair.engine.drafter.sampling, pair.engine.verifier_sampling
+    if ours.greedy != verifiers.greedy or (ours.top_p, ours.top_k) != (verifiers.top_p, verifiers.top_k):
+        raise InputError(
+            f"assisted generation drafts with the verifier's top-p and top-k, the drafter of {pair.name} has others; "
+            "leave out this mode"
+        )
     _ensemble_weight(rule)
 
 
@@ -41,10 +49,11 @@ def generate_assisted(pair: Pair, prompt: str, settings: Settings) -> Generation
     ids = pair.encode(prompt)
     network, assistant = pair.engine.verifier.network, drafter.model.network
     configuration = _configuration(pair, settings)
-    _follow(assistant, drafter.sampling, settings.block_size)
+    _follow(assistant, settings.block_size)
     torch.manual_seed(settings.seed)
     rounds, forwards = _RoundTimer(ids.device), _ForwardTimer(network)
-    with torch.inference_mode(), forwards:
+    own = _own_temperature(assistant, drafter.sampling, pair.engine.verifier_sampling)
+    with torch.inference_mode(), forwards, own:
         rounds.start()
         output = network.generate(  # type: ignore[operator]
             ids[None], generation_config=configuration, assistant_model=assistant, streamer=rounds
@@ -91,14 +100,32 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
     }
 
 
-def _follow(assistant: PreTrainedModel, sampling: Sampling, block_size: int) -> None:
-    """Have the assistant draft blocks of one size, all of them whole, by its own sampling."""
+def _follow(assistant: PreTrainedModel, block_size: int) -> None:
+    """Have the assistant draft blocks of one size, all of them whole."""
     configuration = assistant.generation_config
     configuration.num_assistant_tokens = block_size
     configuration.num_assistant_tokens_schedule = "constant"
     configuration.assistant_confidence_threshold = 0.0
-    for name, value in _sampling(sampling).items():
-        setattr(configuration, name, value)
+
+
+@contextmanager
+def _own_temperature(assistant: PreTrainedModel, drafter: Sampling, verifier: Sampling) -> Iterator[None]:
+    """Have the assistant draft at its own temperature.
+
+    transformers draws drafts by the verifier's settings, and applies its temperature twice: once as the processors that
+    it hands on, once from the configuration (0.7 drafts at 0.49). Logits scaled by the quotient make it what was asked.
+    """
+    scale = 1.0 if drafter.greedy else verifier.temperature**2 / drafter.temperature
+
+    def scaled(_: object, __: object, out: Any) -> Any:
+        out.logits = out.logits * scale
+        return out
+
+    hook = assistant.register_forward_hook(scaled)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _now(device: torch.device) -> float:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
+from transformers.generation import utils
 
-from specfrontier.decoding import Generation, Pair
+from specfrontier.decoding import Effort, Generation, Pair, Sampling, Settings
 from specfrontier.errors import InputError
 from specfrontier.profiling import assisted
 from specfrontier.profiling.configuration import Configuration
@@ -76,3 +80,29 @@ def test_a_grid_asks_only_for_rules_that_it_has() -> None:
     grid = SweepGrid((1, 2), (0.5,), ("lossless", "linear:0.5", "linear:1.0", "clip:2.0"), (4,), 8, modes=("assisted",))
     found = grid.configurations("toy-ar", "toy")
     assert [c.rule for c in found] == ["lossless", "linear:0.5"]
+
+
+@pytest.mark.parametrize(("ours", "verifiers"), [(0.7, 0.7), (0.9, 0.6)])
+def test_its_drafts_have_our_drafters_law(
+    ar_pair: Pair, task: Any, monkeypatch: pytest.MonkeyPatch, ours: float, verifiers: float
+) -> None:
+    """The laws that its verification divides by, against the drafter's logits at the drafter's own temperature."""
+    pair = ar_pair
+    drafter = copy(pair.engine.drafter)
+    drafter.sampling = Sampling(temperature=ours)  # type: ignore[attr-defined]
+    engine = replace(pair.engine, drafter=drafter, verifier_sampling=Sampling(temperature=verifiers))
+    seen: list[tuple[Any, Any, int]] = []
+    theirs = utils._speculative_sampling
+
+    def spy(ids: Any, logits: Any, length: int, *rest: Any, **named: Any) -> Any:
+        seen.append((ids.clone(), logits.clone(), length))
+        return theirs(ids, logits, length, *rest, **named)
+
+    monkeypatch.setattr(utils, "_speculative_sampling", spy)
+    settings = Settings(Effort(1), block_size=3, max_new_tokens=8, seed=1)
+    assisted.generate_assisted(replace(pair, engine=engine), task.prompt(task.problems(1)[0]), settings)
+    for ids, logits, length in seen:
+        with torch.inference_mode():
+            rows = drafter.model.session().forward(ids[0, :-1], rows=length)  # type: ignore[attr-defined]
+        torch.testing.assert_close(logits[0].softmax(-1), (rows / ours).softmax(-1), rtol=1e-3, atol=1e-5)
+    assert seen
