@@ -47,7 +47,6 @@ def commands(pair: str, n: int, runs: Path, data: Path) -> list[str]:
         f"specfrontier profile {common} --block-size 4 --steps 1,2,4",
         *_predictions(run, LENIENCIES, "1,2,4", "4"),
         f"specfrontier audit {run} --out {run}",
-        f"specfrontier price smollm2-block --data {data} --max-new-tokens {TOKENS} --block-size 4 --out {run}",
     ]
 
 
