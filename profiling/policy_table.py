@@ -57,7 +57,7 @@ class PolicyRow:
 
 def policy_table(measured: MeasuredPolicies, tables: Tables, *, seed: int = 0) -> pd.DataFrame:
     """One row a policy, measure of deviation and unit of speed."""
-    cells = _Cells(tables)
+    cells = _Cells(tables, measured.fixed)
     rows = [
         *_schedule_rows(measured, cells, seed),
         *_confidence_rows(measured, cells, seed),
@@ -69,12 +69,12 @@ def policy_table(measured: MeasuredPolicies, tables: Tables, *, seed: int = 0) -
 class _Cells:
     """Results by configuration and problem."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, fixed: Sequence[Configuration]) -> None:
         problems = tables.problems.assign(
             TV=(1 - tables.problems["agreement"]) * tables.problems["visited"], KL=tables.problems["kl"]
         )
         keys = ["config", "problem"]
-        self.table = problems.merge(_median_seconds(tables.rounds), on=keys).set_index(keys)
+        self.table = problems.merge(_median_seconds(tables.rounds, [c.key for c in fixed]), on=keys).set_index(keys)
 
     def column(self, configuration: Configuration, problems: Sequence[str], name: str) -> np.ndarray:
         """``[n]`` one column on some problems."""
@@ -121,15 +121,16 @@ class _Cells:
         return _row(kind, spec, found, measure, unit, float(np.nanmean(own("correct"))), len(problems))
 
 
-def _median_seconds(rounds: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of every problem at the run's median costs: c_d(forwards) by a line, verification, and host work.
+def _median_seconds(rounds: pd.DataFrame, fixed: Sequence[str]) -> pd.DataFrame:
+    """Seconds of every problem at the median costs of the fixed configurations' rounds.
 
-    Wall seconds hold the machine's pauses; medians are the same for all, so that policies differ by what they run.
+    c_d by the number of forwards (a line), verification and host work. Wall seconds hold the machine's pauses, and
+    policies are measured after their rivals; medians are the same for all, so that they differ by what they run alone.
     """
-    drafted = rounds[rounds["forwards"] > 0]
-    line = draft_cost_fit(drafted, drafted["forwards"])
-    draft_s = drafted["draft_s"].median() if line is None else rounds["forwards"].map(line.at)
-    table = rounds.assign(seconds=draft_s + rounds["verify_s"].median() + rounds["accept_s"].median())
+    own = rounds[rounds["config"].isin(fixed)]
+    line = draft_cost_fit(own, own["forwards"])
+    draft_s = own["draft_s"].median() if line is None else rounds["forwards"].map(line.at)
+    table = rounds.assign(seconds=draft_s + own["verify_s"].median() + own["accept_s"].median())
     return table.groupby(["config", "problem"], as_index=False)["seconds"].sum()
 
 
@@ -188,26 +189,28 @@ def _router_rows(measured: MeasuredPolicies, cells: _Cells, tables: Tables, seed
     """A router for the deviation of every lenient fixed rule at the least effort, by two signals."""
     fixed = measured.fixed
     least = [c for c in fixed if c.steps == fixed[0].steps]
+    drafted = _first_confidence(tables, least[0])
     signals = {
-        "prompt length": lambda problems: cells.column(least[0], problems, "prompt_tokens"),
-        "confidence of the first draft": lambda problems: _first_confidence(tables, least[0], problems),
+        "prompt length": [cells.column(least[0], half, "prompt_tokens") for half in (measured.fit, measured.judged)],
+        "confidence of the first draft": [
+            np.array([drafted[problem] for problem in half]) for half in (measured.fit, measured.judged)
+        ],
     }
     for measure in MEASURES:
         for rival in least[1:]:
             spent = cells.column(rival, measured.fit, measure).sum()
             budget = float(spent / cells.column(rival, measured.fit, "output_tokens").sum())
-            for name, signal in signals.items():
-                table = cells.queries(fixed, measured.fit, measure, "seconds", signal(measured.fit))
+            for name, (fitted_on, judged_on) in signals.items():
+                table = cells.queries(fixed, measured.fit, measure, "seconds", fitted_on)
                 router = fit_router(table, budget, groups=min(GROUPS, len(measured.fit) // 2))
-                chosen = [fixed[i] for i in router.choice(signal(measured.judged))]
+                chosen = [fixed[i] for i in router.choice(judged_on)]
                 said = " / ".join(table.names[i] for i in router.configurations)
                 policy = f"by {name}, {measure} of {rival.rule}"
                 yield cells.judged("router", policy, said, chosen, fixed, measured.judged, measure, "seconds", seed)
 
 
-def _first_confidence(tables: Tables, configuration: Configuration, problems: Sequence[str]) -> np.ndarray:
-    """``[n]``: accepted length that the drafter expects of its first draft of each problem."""
+def _first_confidence(tables: Tables, configuration: Configuration) -> dict[str, float]:
+    """Accepted length that the drafter expects of its first draft, by problem."""
     rounds = tables.rounds[tables.rounds["config"] == configuration.key]
     traces = next(iter(Recorded.from_tables(rounds, tables.configurations).traces.values()))
-    by_problem = dict(zip(traces.problems, confidence(traces)[traces.first], strict=True))
-    return np.array([by_problem[problem] for problem in problems])
+    return dict(zip(traces.problems, confidence(traces)[traces.first], strict=True))

@@ -101,6 +101,15 @@ def study(which: str) -> str:
     return _table(tuple(table.columns), list(table.itertuples(index=False, name=None)))
 
 
+def policies() -> str:
+    """What `specfrontier schedule` measured on the embedded masked pair."""
+    import pandas as pd
+
+    from specfrontier.profiling.commands.schedule import markdown
+
+    return markdown(pd.read_json(_ROOT / "docs" / "data" / "policies" / "schedules.json"))
+
+
 def api(folder: str) -> str:
     """The reference of every module of a package's folder, from its docstrings."""
     modules = sorted(path for path in (_ROOT / folder).rglob("*.py") if not path.name.startswith("_"))
@@ -119,7 +128,7 @@ def command_line() -> str:
 
 
 GENERATED: dict[str, Callable[..., str]] = {
-    f.__name__: f for f in (schema, rules, families, predictors, pairs, sweeps, study, api, command_line)
+    f.__name__: f for f in (schema, rules, families, predictors, pairs, sweeps, study, policies, api, command_line)
 }
 
 
