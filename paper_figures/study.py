@@ -31,6 +31,7 @@ def _measurements(table: pd.DataFrame) -> list[Row]:
     rows: list[Row] = [
         (
             "Configuration",
+            "Problems",
             "Tokens/s",
             "Times the verifier alone",
             "Tokens/round",
@@ -43,6 +44,7 @@ def _measurements(table: pd.DataFrame) -> list[Row]:
         rows.append(
             (
                 _configuration(row),
+                str(row["n"]),
                 _with_error(row, "throughput", 1),
                 _ratio(row, alone),
                 _number(row["tokens_per_round"], 2),
@@ -66,7 +68,8 @@ def _audit(table: pd.DataFrame) -> list[Row]:
             "Tokens/round",
         )
     ]
-    for row in table[table["block_size"] == table["block_size"].max()].to_dict("records"):
+    largest = table[table["block_size"] == table["block_size"].max()]
+    for row in largest.sort_values(["threshold", "steps", "verification"], na_position="first").to_dict("records"):
         low, high = _number(row["tokens_per_round_low"], 2), _number(row["tokens_per_round_high"], 2)
         rows.append(
             (

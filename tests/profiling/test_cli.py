@@ -162,6 +162,19 @@ def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
     assert json.loads(compared.stdout)["table"]
     assert (out / "comparison.json").is_file()
 
+    anchored = run("predict", out, "--lam", "0,0.5", "--predictor", "anchored", "--anchors", "linear:1.0", "--json")
+    assert anchored.exit_code == 0, anchored.output
+    assert {(row["rule"], row["fitted"]) for row in json.loads(anchored.stdout)["rows"]} == {
+        ("lossless", True),
+        ("linear:0.5", False),
+    }
+
+    verified = run("recommend", out, "--min-agreement", "0.9", "--lam", "0,1", "--verify", "2", "--json")
+    assert verified.exit_code == 0, verified.output
+    answer = json.loads(verified.stdout)
+    assert answer["contenders"]
+    assert answer["measured"]["choice"]["agreement"][0] >= 0.9
+
     exported = run("export", out, "--out", tmp_path / "csv", "--json")
     names = [Path(file).name for file in json.loads(exported.stdout)["files"]]
     assert names == ["configurations.csv", "problems.csv", "rounds.csv", "divergence.csv"]
