@@ -54,7 +54,7 @@ def _packaged(name: str) -> Path:
     package, _, inside = name.partition("/")
     try:
         spec = find_spec(package)
-    except ValueError:
+    except (ValueError, ModuleNotFoundError):
         spec = None
     if spec is None or spec.origin is None:
         raise InputError(

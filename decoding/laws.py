@@ -8,11 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from specfrontier.decoding.drafters.base import Draft
+from specfrontier.decoding.drafters.base import Draft, check_count
 from specfrontier.decoding.engine import Engine, Settings
 from specfrontier.decoding.pair import Pair
 from specfrontier.decoding.records import Round
-from specfrontier.decoding.verification import Verdict
 from specfrontier.errors import InputError
 
 
@@ -40,12 +39,12 @@ class _Recorder(Engine):
     rows: list[tuple[Tensor, Tensor]] = field(default_factory=list)
 
     def _record(self, *arguments: Any) -> Round:
-        _, _, _, _, block, verdict, _, _, logits, _ = arguments
-        self._keep(block, verdict, logits)
-        return super()._record(*arguments)
+        _, _, _, _, block, _, _, _, logits, _ = arguments
+        record = super()._record(*arguments)
+        self._keep(block, logits, min(record.accepted + 1, record.verified))
+        return record
 
-    def _keep(self, block: Draft, verdict: Verdict, logits: Tensor) -> None:
-        visited = min(verdict.accepted + 1, block.block_size)
+    def _keep(self, block: Draft, logits: Tensor, visited: int) -> None:
         p = self.verifier_sampling.law(logits[:visited]).float().cpu()
         self.rows.append((p, block.law_rows(0, visited, p.shape[-1]).float().cpu()))
 
@@ -62,6 +61,7 @@ def visited_laws(pair: Pair, prompts: list[str], settings: Settings, most: int =
     Raises:
         InputError: if nothing was visited.
     """
+    check_count("positions", most)
     engine = pair.engine
     found: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
     total = 0
@@ -69,14 +69,16 @@ def visited_laws(pair: Pair, prompts: list[str], settings: Settings, most: int =
         recorder = _Recorder(
             engine.verifier, engine.verifier_sampling, engine.drafter, engine.vocab_size, engine.end_ids
         )
+        ids = pair.encode(prompt)
+        pair.check_length(len(ids), settings.max_new_tokens)
         with torch.inference_mode():
-            recorder.generate(pair.encode(prompt), replace(settings, seed=settings.seed + index))
+            recorder.generate(ids, replace(settings, seed=settings.seed + index))
         for p, q in recorder.rows:
             found.append((p, q, torch.arange(1, len(p) + 1), torch.full((len(p),), index)))
             total += len(p)
         if total >= most:
             break
-    if not found:
+    if not total:
         raise InputError("no position was visited; give prompts, and a token limit above 1")
     p, q, position, of = (torch.cat(column)[:most] for column in zip(*found, strict=True))
     return VisitedLaws(p, q, position, of)

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from specfrontier.decoding.laws import VisitedLaws
 from specfrontier.profiling.resampling import ratio
+from specfrontier.simulate.grid import parse_rule
 from specfrontier.theory.price import price_of_rule
-from specfrontier.theory.rules import rule_from_spec
 
 ROWS_AT_ONCE = 64
 FAMILIES: Mapping[str, tuple[float, ...]] = MappingProxyType(
@@ -50,7 +50,7 @@ def price_table(laws: VisitedLaws, specs: Sequence[str]) -> pd.DataFrame:
 
 
 def _prices(laws: VisitedLaws, spec: str) -> dict[str, np.ndarray]:
-    rule = rule_from_spec(spec)
+    rule = parse_rule(spec)
     columns: dict[str, list[np.ndarray]] = {name: [] for name in FIGURES}
     for p, q in zip(laws.p.split(ROWS_AT_ONCE), laws.q.split(ROWS_AT_ONCE), strict=True):
         price = price_of_rule(rule, _normalised(p), _normalised(q), validate=False)

@@ -45,13 +45,13 @@ CARD = """# smollm2-{name}
 A drafter of SmolLM2-135M-Instruct (Apache-2.0; its embedding and head are used and not stored here). It is
 {what}. It was made to measure speculative decoding with, not to write text by itself.
 
-- Trained by `python -m training.smollm2 {name}`: {steps} steps of {texts} texts, KL to the verifier's law at
+- Trained by `python -m training.smollm2 {name}`: {steps} steps of {texts} texts, distillation of the verifier's law at
   temperature {temperature}, from layers {layers} of the verifier.
 - Text: the verifier's answers to {sequences} of GSM8K's training questions, {tokens} tokens; the first
   {held_out} are held out.
 - It may propose {vocabulary} of the 49,152 tokens: those of GSM8K's training file and of that text.
 - Overlap with the verifier, the mean of sum min(p, q) at temperature {temperature} on the held-out texts, by position
-  of the block: {overlap}. At zero leniency this is the acceptance rate.
+  of the block: {overlap}. Rates measured in decoding stand in `docs/smollm2.md`.
 - Limits: English word problems only; far less training than published drafters have had.
 """
 WHAT = {

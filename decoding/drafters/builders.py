@@ -264,6 +264,11 @@ def _autoregressive(build: Build) -> Drafter:
 
     take_options(build, set())
     shared = _shared_embedding(build)
+    if not shared and build.checkpoint.config.get("draft_vocab_size"):
+        raise InputError(
+            f"{build.checkpoint.name} has a draft_vocab_size of its own; an autoregressive drafter takes one only "
+            "beside shares_embedding = true"
+        )
     model = load_causal(build.checkpoint, Placement(build.device, build.device, build.dtype), shared=shared)
     return AutoregressiveDrafter(model, vocab_size=build.vocab_size, sampling=build.sampling)
 

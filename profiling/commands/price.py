@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from specfrontier.profiling.commands.options import (
+    CountOption,
     DataOption,
     JsonOption,
     LimitOption,
@@ -14,6 +15,7 @@ from specfrontier.profiling.commands.options import (
     PairArgument,
     SeedOption,
     TaskOption,
+    names,
 )
 from specfrontier.profiling.commands.output import console, number, print_json, print_table, records
 
@@ -24,6 +26,7 @@ def command(
     task: TaskOption = None,
     positions: Annotated[int, typer.Option("--positions", help="Visited positions to price, at most.")] = 500,
     steps: Annotated[int, typer.Option("--steps", help="Diffusion effort K of the drafts.")] = 1,
+    n: CountOption = None,
     specs: Annotated[str | None, typer.Option("--rules", help="Rules to price; four families by default.")] = None,
     block_size: Annotated[int | None, typer.Option("--block-size", help="B; the pair's own by default.")] = None,
     max_new_tokens: LimitOption = None,
@@ -32,25 +35,31 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Price acceptance rules on the laws that lossless decoding visits: acceptance against TV, KL and chi-square."""
-    from specfrontier.decoding import Effort, Settings, load_pair
+    from specfrontier.decoding import Effort, Settings, load_pair, read_pair_file
+    from specfrontier.decoding.drafters.base import check_count
     from specfrontier.decoding.laws import visited_laws
     from specfrontier.profiling.folders import writable_folder
     from specfrontier.profiling.modes import pair_for_task
     from specfrontier.profiling.price import default_specs, price_table
     from specfrontier.profiling.tasks.registry import load_task
+    from specfrontier.simulate.grid import parse_rule
 
-    loaded = load_pair(pair)
-    name = task or loaded.file.tasks[0]
-    found = load_task(name, data)
-    prompts = [found.prompt(problem) for problem in found.problems(None, seed)]
+    file = read_pair_file(pair)
+    name = task or file.tasks[0]
+    chosen = names(specs, "rules") or default_specs()
+    for spec in chosen:
+        parse_rule(spec)
+    check_count("positions", positions)
     settings = Settings(
         effort=Effort(steps),
-        block_size=block_size or loaded.file.block_size,
-        max_new_tokens=max_new_tokens or loaded.file.token_limit(name),
+        block_size=file.block_size if block_size is None else block_size,
+        max_new_tokens=file.token_limit(name) if max_new_tokens is None else max_new_tokens,
         seed=seed,
     )
-    laws = visited_laws(pair_for_task(loaded, name), prompts, settings, most=positions)
-    table = price_table(laws, default_specs() if specs is None else [s.strip() for s in specs.split(",")])
+    found = load_task(name, data)
+    prompts = [found.prompt(problem) for problem in found.problems(n, seed)]
+    laws = visited_laws(pair_for_task(load_pair(pair), name), prompts, settings, most=positions)
+    table = price_table(laws, chosen)
     if out is not None:
         path = writable_folder(out) / "price.csv"
         table.to_csv(path, index=False)

@@ -78,6 +78,7 @@ def command(
         table, problems = as_predictions(run)
     else:
         profile = Profile.load(run / "profile.json")
+        profile.require_distances()
         table = predictions_of(
             run,
             profile,

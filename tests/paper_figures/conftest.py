@@ -67,6 +67,7 @@ def measured(row: dict[str, object], rng: np.random.Generator) -> dict[str, obje
         "tokens_per_round": (tokens, 0.03 * tokens),
         "acceptance": (alpha, 0.01), "acceptance_rb": (alpha, 0.006),
         "agreement": (agreement, 0.006), "kl": (3.0 * (1 - agreement), 0.1),
+        "log_likelihood": (-0.8 - (1 - agreement), 0.05),
     }  # fmt: skip
     kept = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size")
     out: dict[str, object] = {name: row[name] for name in kept} | {"n": PROBLEMS}
@@ -78,8 +79,9 @@ def measured(row: dict[str, object], rng: np.random.Generator) -> dict[str, obje
 def predicted(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = measurements[(measurements["mode"] == "speculative") & measurements["rule"].str.match("lossless|linear")]
     columns = ["pair", "steps", "threshold", "rule", "block_size"]
-    out = rows[columns].assign(predictor="equation7")
-    for name in ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "accuracy"):
+    out = rows[columns].assign(predictor="equation7", fitted=False)
+    rows = rows.assign(deviation=TOKENS * (1 - rows["agreement"]))
+    for name in ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "accuracy", "deviation"):
         out[name] = rows[name] * 1.05 if name in ("throughput", "tokens_per_round") else rows[name]
         out[f"{name}_low"], out[f"{name}_high"] = out[name] * 0.96, out[name] * 1.04
     return out[["predictor", *[c for c in out if c != "predictor"]]].reset_index(drop=True)
@@ -107,7 +109,8 @@ def rounds_of(configurations: pd.DataFrame, rng: np.random.Generator) -> tuple[p
             problems.append({
                 "config": row["config"], "problem": f"p{number}", "prompt_tokens": 20, "output_tokens": sum(emitted),
                 "rounds": len(emitted), "accepted": sum(accepted), "visited": sum(emitted), "finished": True,
-                "correct": bool(number % 2), "agreement": 0.9, "kl": 0.2, "prefill_s": 0.01, "decode_s": 0.2,
+                "correct": bool(number % 2), "agreement": 0.9, "kl": 0.2, "log_likelihood": -5.0,
+                "prefill_s": 0.01, "decode_s": 0.2,
                 "text": f"<b>{words}</b> & \"quoted\"" if number == 0 else words,
             })  # fmt: skip
     return pd.DataFrame(rounds), pd.DataFrame(problems)

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from typer.testing import CliRunner
 
 from specfrontier.decoding import Effort, Pair, Settings, load_pair
 from specfrontier.decoding.laws import VisitedLaws, visited_laws
 from specfrontier.errors import InputError
 from specfrontier.profiling.audit import audit_rounds
+from specfrontier.profiling.cli import app
 from specfrontier.profiling.price import default_specs, price_table
 from specfrontier.theory.divergences import tv_distance
 
@@ -89,3 +91,20 @@ def test_a_rule_that_emits_what_p_forbids_has_an_infinite_kl() -> None:
 def test_nothing_visited_is_one_line(pair: Pair) -> None:
     with pytest.raises(InputError, match="no position"):
         visited_laws(pair, [], Settings(Effort(1)))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--positions", "0"), "positions is 0"),
+        (("--block-size", "0"), "block_size (B) is 0"),
+        (("--steps", "0"), "steps (K) is 0"),
+        (("--rules", "linear:2"), "linear"),
+        (("--rules", " "), "rules is empty"),
+    ],
+)
+def test_bad_input_to_price_is_one_line_before_anything_is_loaded(options: tuple[str, ...], words: str) -> None:
+    result = CliRunner().invoke(app, ["price", "arith-masked", *options])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -206,7 +206,8 @@ def _work(task: Any, tmp_path: Path, n: int, result: str) -> None:
     sweep_module.check_configuration = lambda pair, configuration: None
     sweep_module.pair_for_task = lambda pair, task: pair
     configurations = GRID.configurations("toy", "toy")
-    done = sweep(None, task, task.problems(n), configurations, Store(tmp_path / "run"))  # type: ignore[arg-type]
+    store = Store(tmp_path / "run")
+    done = sweep(None, task, task.problems(n), configurations, store, trace=False)  # type: ignore[arg-type]
     (tmp_path / result).write_text(f"{done.measured} {done.reused}")
 
 
