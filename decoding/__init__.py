@@ -5,8 +5,9 @@ Names are imported on first use, so that reading pair files does not load transf
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from specfrontier.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specfrontier.decoding.drafters.base import Draft, Drafter, DraftRequest, DraftSession, Effort
@@ -38,21 +39,18 @@ __all__ = [
     "read_pair_file",
 ]
 
-_MODULE_OF = {
-    **dict.fromkeys(("Draft", "DraftRequest", "DraftSession", "Drafter", "Effort"), "decoding.drafters.base"),
-    **dict.fromkeys(("Engine", "Settings"), "decoding.engine"),
-    **dict.fromkeys(("PairFile", "pair_names", "read_pair_file"), "decoding.pair_file"),
-    **dict.fromkeys(("Generation", "PositionTrace", "Round"), "decoding.records"),
-    "Pair": "decoding.pair",
-    "RuleSchedule": "theory.rules",
-    "Sampling": "decoding.sampling",
-    "load_pair": "decoding.loading",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"specfrontier.{_MODULE_OF[name]}"), name)
-    globals()[name] = value  # later look-ups skip this function
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(
+            ("Draft", "DraftRequest", "DraftSession", "Drafter", "Effort"), "specfrontier.decoding.drafters.base"
+        ),
+        **dict.fromkeys(("Engine", "Settings"), "specfrontier.decoding.engine"),
+        **dict.fromkeys(("PairFile", "pair_names", "read_pair_file"), "specfrontier.decoding.pair_file"),
+        **dict.fromkeys(("Generation", "PositionTrace", "Round"), "specfrontier.decoding.records"),
+        "Pair": "specfrontier.decoding.pair",
+        "RuleSchedule": "specfrontier.theory.rules",
+        "Sampling": "specfrontier.decoding.sampling",
+        "load_pair": "specfrontier.decoding.loading",
+    },
+)

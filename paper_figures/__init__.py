@@ -5,8 +5,9 @@ Names are imported on first use, so that importing the package does not load mat
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from specfrontier.lazy import lazy_names
 
 if TYPE_CHECKING:
     from specfrontier.paper_figures.catalogue import ENTRIES, draw, draw_all
@@ -16,19 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ENTRIES", "RunSource", "combine", "demo_figures", "draw", "draw_all", "read_run", "write_report"]
 
-_MODULE_OF = {
-    "ENTRIES": "catalogue",
-    "RunSource": "run",
-    "combine": "run",
-    "demo_figures": "demo",
-    "draw": "catalogue",
-    "draw_all": "catalogue",
-    "read_run": "run",
-    "write_report": "report",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        **dict.fromkeys(("ENTRIES", "draw", "draw_all"), f"{__name__}.catalogue"),
+        **dict.fromkeys(("RunSource", "combine", "read_run"), f"{__name__}.run"),
+        "demo_figures": f"{__name__}.demo",
+        "write_report": f"{__name__}.report",
+    },
+)

@@ -8,10 +8,9 @@ every pass over it.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +23,7 @@ from specfrontier.decoding.networks.backbone import Backbone, BackboneConfig
 from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
 from training.anchored_blocks import Blocks, blocks_mask, cut_blocks, text_and_blocks_mask
 from training.sampled_softmax import SampledHead
+from training.train import Stage, chosen_stages, learning_rate, stage_parser
 from training.verifier_text import FEATURE_LAYERS, TEMPERATURE, Sequence, load, verifier
 
 BLOCK_SIZE = 16
@@ -35,41 +35,44 @@ SAVE_EVERY = 20
 
 
 @dataclass(frozen=True)
-class Stage:
-    """How long and how fast a drafter is trained."""
+class DrafterStage(Stage):
+    """How long and how fast a drafter is trained, and the verifier's layers that it is made of."""
 
-    steps: int
-    layers: tuple[int, ...]
     lr: float = 1e-3
-    texts: int = 8
+    batch_size: int = 8
     warmup: int = 20
     decay: float = 0.6
+    layers: tuple[int, ...] = (0, 15)
 
 
 STAGES = {
-    "ar": Stage(steps=500, layers=(0, 15)),
-    "block": Stage(steps=360, layers=(0, 15), lr=1.5e-3),
-    "dflash": Stage(steps=260, layers=(0,), lr=3e-3),
+    "ar": DrafterStage(steps=500),
+    "block": DrafterStage(steps=360, lr=1.5e-3),
+    "dflash": DrafterStage(steps=260, layers=(0,), lr=3e-3),
 }
 STARTS_FROM = {"block": "ar", "dflash": "ar"}
 
 
 @dataclass(frozen=True)
-class Loss:
-    """Sum of the weighted losses of some slots, the sum of the weights, and what the held-out set is judged by.
+class Slots:
+    """What a drafter says of M tokens of one text.
 
     Attributes:
-        overlap: sum of min(p, q), by slot [B] (one slot for the causal drafter).
-        slots: number of tokens behind each entry of `overlap`.
+        hidden: [M, hidden], what the head turns into q.
+        where: [M], positions of the tokens in the text.
+        slot: [M], 0, 1, ... within the block that each stands in.
+        weights: [M], in the loss.
+        soft: [M], whether the verifier's law is the right target; otherwise the token is.
     """
 
-    value: Tensor
-    weight: Tensor
-    overlap: Tensor
-    slots: Tensor
+    hidden: Tensor
+    where: Tensor
+    slot: Tensor
+    weights: Tensor
+    soft: Tensor
 
 
-Losses = Callable[[nn.Module, SampledHead, Sequence, torch.Generator], Loss]
+Draft = Callable[[Any, Sequence, torch.Generator], Slots]
 
 
 def config_of(model: PreTrainedModel, layers: int) -> BackboneConfig:
@@ -110,17 +113,17 @@ def start_from(network: nn.Module, trained: dict[str, Tensor]) -> None:
     network.load_state_dict({key: t for key, t in renamed.items() if key in ours}, strict=False)
 
 
-def causal_loss(network: Backbone, head: SampledHead, text: Sequence, generator: torch.Generator) -> Loss:
-    """KL(p || q) of every token of the answer."""
-    hidden = network.hidden(text.ids[None, :-1], causal=True)[0, text.prompt_length - 1 :]
-    target = text.final[text.prompt_length - 1 :].float()
-    weights = torch.ones(len(hidden))
-    overlap = head.overlap(hidden.detach(), target).sum()[None]
-    return Loss(head.divergence(hidden, target, weights), weights.sum(), overlap, weights.sum()[None])
+def causal_slots(network: Backbone, text: Sequence, generator: torch.Generator) -> Slots:
+    """Every token of the answer, each a block of its own."""
+    where = torch.arange(text.prompt_length, len(text.ids))
+    hidden = network.hidden(text.ids[None, :-1], causal=True)[0, where - 1]
+    return Slots(
+        hidden, where, torch.zeros_like(where), torch.ones(len(where)), torch.ones_like(where, dtype=torch.bool)
+    )
 
 
-def block_loss(network: Backbone, head: SampledHead, text: Sequence, generator: torch.Generator) -> Loss:
-    """Loss of the hidden slots of blocks cut out of the answer, the row before a slot predicting it."""
+def block_slots(network: Backbone, text: Sequence, generator: torch.Generator) -> Slots:
+    """Hidden slots of blocks cut out of the answer, the row before a slot predicting it."""
     blocks = cut_blocks(text.ids, text.prompt_length, BLOCKS_PER_TEXT, BLOCK_SIZE, MASK_ID, False, generator)
     length = len(text.ids) - 1
     ids = torch.cat((text.ids[:-1], blocks.inputs.flatten()))[None]
@@ -133,10 +136,10 @@ def block_loss(network: Backbone, head: SampledHead, text: Sequence, generator: 
     for layer in early:
         x = layer(x, rope, mask, False, None)
     x = last(x, rope, mask, False, None, slice(length, None))
-    return _slots_loss(body.norm(x)[0], blocks, head, text, soft=blocks.soft)
+    return _hidden_slots(body.norm(x)[0], blocks, first_row=0)
 
 
-def dflash_loss(network: FeatureBackbone, head: SampledHead, text: Sequence, generator: torch.Generator) -> Loss:
+def dflash_slots(network: FeatureBackbone, text: Sequence, generator: torch.Generator) -> Slots:
     """The same for blocks that see the text through the verifier's hidden states; row i predicts its own slot."""
     blocks = cut_blocks(text.ids, text.prompt_length, BLOCKS_PER_TEXT, BLOCK_SIZE - 1, MASK_ID, True, generator)
     context = network.hidden_norm(network.fc(text.features.float()))[None]
@@ -150,34 +153,28 @@ def dflash_loss(network: FeatureBackbone, head: SampledHead, text: Sequence, gen
     mask = blocks_mask(length, blocks)
     for layer in network.layers:
         x = layer(x, rope, mask, False, cache)
-    return _slots_loss(network.norm(x)[0], blocks, head, text, soft=blocks.soft, own_row=True)
+    return _hidden_slots(network.norm(x)[0], blocks, first_row=1)
 
 
-def _slots_loss(
-    hidden: Tensor, blocks: Blocks, head: SampledHead, text: Sequence, soft: Tensor, own_row: bool = False
-) -> Loss:
-    rows = hidden.unflatten(0, (-1, blocks.size + 1))
-    rows = rows[:, 1:] if own_row else rows[:, :-1]
-    targets, weights = blocks.targets(), blocks.weights()
-    value = hidden.new_zeros(())
-    overlap, slots = torch.zeros(blocks.size), torch.zeros(blocks.size)
-    for kind in (True, False):
-        chosen = blocks.hidden & (soft == kind)[:, None]
-        if not chosen.any():
-            continue
-        where, weight = targets[chosen], weights[chosen]
-        if kind:
-            law = text.final[where - 1].float()
-            value = value + head.divergence(rows[chosen], law, weight)
-            whole = chosen.nonzero()[:, 1]
-            overlap.index_add_(0, whole, head.overlap(rows[chosen].detach(), law))
-            slots.index_add_(0, whole, torch.ones(len(whole)))
-        else:
-            value = value + head.surprise(rows[chosen], text.ids[where], weight)
-    return Loss(value, weights.sum(), overlap, slots)
+def _hidden_slots(rows: Tensor, blocks: Blocks, first_row: int) -> Slots:
+    """The hidden slots, of which the first is predicted by row `first_row` of its block."""
+    rows = rows.unflatten(0, (-1, blocks.size + 1))[:, first_row : first_row + blocks.size]
+    block, slot = blocks.hidden.nonzero(as_tuple=True)
+    chosen = blocks.hidden
+    return Slots(rows[chosen], blocks.targets()[chosen], slot, blocks.weights()[chosen], blocks.soft[block])
 
 
-LOSSES: dict[str, Losses] = {"ar": causal_loss, "block": block_loss, "dflash": dflash_loss}
+DRAFTS: dict[str, Draft] = {"ar": causal_slots, "block": block_slots, "dflash": dflash_slots}
+
+
+def loss_of(slots: Slots, head: SampledHead, text: Sequence) -> Tensor:
+    """Mean loss of the slots: KL(p || q), or -log q of the token where something to its right was shown."""
+    soft, hard = slots.soft, ~slots.soft
+    law = text.final[slots.where[soft] - 1].float()
+    total = head.divergence(slots.hidden[soft], law, slots.weights[soft])
+    if hard.any():
+        total = total + head.surprise(slots.hidden[hard], text.ids[slots.where[hard]], slots.weights[hard])
+    return total / slots.weights.sum()
 
 
 def texts(folder: Path, seed: int) -> Iterator[Sequence]:
@@ -195,18 +192,19 @@ def held_out(folder: Path, count: int = 32) -> list[Sequence]:
 
 
 @torch.no_grad()
-def overlap_by_slot(network: nn.Module, losses: Losses, head: SampledHead, pool: list[Sequence]) -> Tensor:
+def overlap_by_slot(network: nn.Module, draft: Draft, head: SampledHead, pool: list[Sequence]) -> Tensor:
     """Mean of sum min(p, q) by slot over held-out texts, the same blocks every time."""
     generator = torch.Generator().manual_seed(0)
-    found = [losses(network, head, text, generator) for text in pool]
-    return sum(f.overlap for f in found) / sum(f.slots for f in found).clamp(min=1)
+    total, count = torch.zeros(BLOCK_SIZE), torch.zeros(BLOCK_SIZE)
+    for text in pool:
+        found = draft(network, text, generator)
+        law = text.final[found.where[found.soft] - 1].float()
+        total.index_add_(0, found.slot[found.soft], head.overlap(found.hidden[found.soft], law))
+        count += torch.bincount(found.slot[found.soft], minlength=BLOCK_SIZE)
+    return (total / count)[count > 0]
 
 
-def _rate(step: int, stage: Stage) -> float:
-    return stage.lr * min(1.0, (step + 1) / stage.warmup, (stage.steps - step) / (stage.decay * stage.steps))
-
-
-def train(name: str, stage: Stage, folder: Path, out: Path, seed: int = 0) -> nn.Module:
+def train(name: str, stage: DrafterStage, folder: Path, out: Path, seed: int = 0) -> nn.Module:
     """Train one drafter, or go on from its checkpoint in `out`."""
     out.mkdir(parents=True, exist_ok=True)
     model, _ = verifier()
@@ -231,15 +229,15 @@ def train(name: str, stage: Stage, folder: Path, out: Path, seed: int = 0) -> nn
     for step in range(first, stage.steps):
         head.resample(generator)
         if step % 50 == 0:
-            print(f"{name} held out {_numbers(overlap_by_slot(network, LOSSES[name], head, pool))}", flush=True)
+            print(f"{name} held out {_numbers(overlap_by_slot(network, DRAFTS[name], head, pool))}", flush=True)
         total = 0.0
-        for text in (next(data) for _ in range(stage.texts)):
-            loss = LOSSES[name](network, head, text, generator)
-            (loss.value / loss.weight / stage.texts).backward()
-            total += float(loss.value.detach() / loss.weight / stage.texts)
+        for text in (next(data) for _ in range(stage.batch_size)):
+            loss = loss_of(DRAFTS[name](network, text, generator), head, text) / stage.batch_size
+            loss.backward()
+            total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         for group in optimizer.param_groups:
-            group["lr"] = _rate(step, stage)
+            group["lr"] = learning_rate(step, stage)
         optimizer.step()
         optimizer.zero_grad()
         mean += (total - mean) / min(step - first + 1, 20)
@@ -247,7 +245,7 @@ def train(name: str, stage: Stage, folder: Path, out: Path, seed: int = 0) -> nn
             pace = (time.monotonic() - started) / (step + 1 - first)
             print(f"{name} step {step + 1}/{stage.steps} loss {mean:.4f} {pace:.2f} s/step", flush=True)
             _save(network, optimizer, stage, step + 1, path)
-    print(f"{name} held out {_numbers(overlap_by_slot(network, LOSSES[name], head, pool))}", flush=True)
+    print(f"{name} held out {_numbers(overlap_by_slot(network, DRAFTS[name], head, pool))}", flush=True)
     return network
 
 
@@ -257,7 +255,7 @@ def own_weights(network: nn.Module) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in network.state_dict().items() if name not in shared}
 
 
-def _save(network: nn.Module, optimizer: torch.optim.Optimizer, stage: Stage, step: int, path: Path) -> None:
+def _save(network: nn.Module, optimizer: torch.optim.Optimizer, stage: DrafterStage, step: int, path: Path) -> None:
     state: dict[str, Any] = {"network": own_weights(network), "optimizer": optimizer.state_dict(), "step": step}
     torch.save({**state, "config": asdict(network.config), "layers": stage.layers}, path.with_suffix(".tmp"))
     path.with_suffix(".tmp").replace(path)
@@ -268,17 +266,12 @@ def _numbers(values: Tensor) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stage", choices=[*STAGES, "all"])
+    parser = stage_parser(__doc__, STAGES, "checkpoints/smollm2")
     parser.add_argument("--text", type=Path, default=Path("checkpoints/smollm2/text"))
-    parser.add_argument("--out", type=Path, default=Path("checkpoints/smollm2"))
-    parser.add_argument("--steps", type=int, help="override the number of steps")
-    parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    for name in STAGES if arguments.stage == "all" else [arguments.stage]:
-        stage = STAGES[name] if arguments.steps is None else replace(STAGES[name], steps=arguments.steps)
-        train(name, stage, arguments.text, arguments.out)
+    for name, stage in chosen_stages(arguments, STAGES).items():
+        train(name, stage, arguments.text, arguments.out, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from training.sampled_softmax import SampledHead
-from training.smollm2 import BLOCK_SIZE, LOSSES, MASK_ID, STAGES, initial, overlap_by_slot
+from training.smollm2 import BLOCK_SIZE, DRAFTS, MASK_ID, STAGES, initial, overlap_by_slot
 from training.verifier_text import BATCH_SIZE as HELD_OUT
 from training.verifier_text import FEATURE_LAYERS, TEMPERATURE, Sequence, load, verifier
 
@@ -76,12 +76,12 @@ def model_card(name: str, saved: dict[str, Any], model: PreTrainedModel, pool: l
     network.load_state_dict(saved["network"], strict=False)
     head = SampledHead(model.get_output_embeddings().weight.detach(), torch.cat([s.ids for s in pool]), TEMPERATURE)
     head.resample(torch.Generator().manual_seed(0))
-    overlap = overlap_by_slot(network, LOSSES[name], head, pool[:HELD_OUT])
+    overlap = overlap_by_slot(network, DRAFTS[name], head, pool[:HELD_OUT])
     return CARD.format(
         name=name,
         what=WHAT[name],
         steps=saved["step"],
-        texts=STAGES[name].texts,
+        texts=STAGES[name].batch_size,
         temperature=TEMPERATURE,
         layers=list(saved["layers"]),
         sequences=len(pool),

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -45,6 +45,7 @@ class Stage:
     decay: float = 0.5
 
 
+StageType = TypeVar("StageType", bound=Stage)
 STAGES = {
     "ar": Stage(steps=1100, lr=4e-3),
     "verifier": Stage(steps=200, lr=2e-3),
@@ -91,8 +92,8 @@ def _data(name: str, tokenizer: PreTrainedTokenizerFast, stage: Stage, seed: int
     return data, objectives.uniform_loss(len(tokenizer))
 
 
-def _rate(step: int, stage: Stage) -> float:
-    """Learning rate: linear warm-up, constant, then linear decay to nothing over the last `decay` of the steps."""
+def learning_rate(step: int, stage: Stage) -> float:
+    """Linear warm-up, constant, then linear decay to nothing over the last `decay` of the steps."""
     return stage.lr * min(1.0, (step + 1) / stage.warmup, (stage.steps - step) / (stage.decay * stage.steps))
 
 
@@ -119,7 +120,7 @@ def train(name: str, stage: Stage, folder: Path, seed: int) -> Backbone:
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         for optimizer in optimizers:
             for group in optimizer.param_groups:
-                group["lr"] = _rate(step, stage)
+                group["lr"] = learning_rate(step, stage)
             optimizer.step()
             optimizer.zero_grad()
         mean += (loss.item() - mean) / min(step - first + 1, 50)
@@ -132,17 +133,29 @@ def train(name: str, stage: Stage, folder: Path, seed: int) -> Backbone:
     return network
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("stage", choices=[*STAGES, "all"])
-    parser.add_argument("--out", type=Path, default=Path("checkpoints"))
+def stage_parser(description: str | None, stages: Mapping[str, Stage], out: str) -> argparse.ArgumentParser:
+    """Arguments of a program that trains stages."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("stage", choices=[*stages, "all"])
+    parser.add_argument("--out", type=Path, default=Path(out))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, help="override the number of steps")
     parser.add_argument("--threads", type=int, default=2)
-    arguments = parser.parse_args()
+    return parser
+
+
+def chosen_stages(arguments: argparse.Namespace, stages: Mapping[str, StageType]) -> dict[str, StageType]:
+    """The stages asked for, at the number of steps asked for."""
+    chosen = stages if arguments.stage == "all" else {arguments.stage: stages[arguments.stage]}
+    if arguments.steps is None:
+        return dict(chosen)
+    return {name: replace(stage, steps=arguments.steps) for name, stage in chosen.items()}
+
+
+def main() -> None:
+    arguments = stage_parser(__doc__, STAGES, "checkpoints").parse_args()
     torch.set_num_threads(arguments.threads)
-    for name in STAGES if arguments.stage == "all" else [arguments.stage]:
-        stage = STAGES[name] if arguments.steps is None else replace(STAGES[name], steps=arguments.steps)
+    for name, stage in chosen_stages(arguments, STAGES).items():
         train(name, stage, arguments.out, arguments.seed)
 
 

@@ -5,47 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from specfrontier.decoding.drafters.base import Draft, DraftRequest, Effort
-from specfrontier.decoding.drafters.masked import Unmasking, check_threshold, fill_canvas
-from specfrontier.decoding.networks.backbone import Backbone
-from specfrontier.decoding.sampling import Sampling
+from specfrontier.decoding.drafters.base import Draft, DraftRequest
+from specfrontier.decoding.drafters.block_diffusion import BlockDiffusionDrafter
+from specfrontier.decoding.drafters.masked import fill_canvas
 
 
-class AnchoredDrafter:
+class AnchoredDrafter(BlockDiffusionDrafter):
     """Masked diffusion inside a block anchored at the prefix's last token.
 
     As in SDAR the prefix is cached and the block is filled over K steps. Unlike SDAR, whose blocks stand at multiples
     of B, a block begins after any prefix, so that no draft is cut short by a block's end; and row i - 1 predicts token
     i, as in the causal model that such a drafter is made from.
-
-    Args:
-        network: the body.
-        block_size: the longest block that it was trained for.
-        mask_id: id of [MASK], never proposed.
-        vocab_size: laws are over ids below this.
     """
-
-    feature_layers: tuple[int, ...] = ()
-
-    def __init__(
-        self,
-        network: Backbone,
-        *,
-        block_size: int,
-        mask_id: int,
-        vocab_size: int,
-        sampling: Sampling,
-        unmasking: Unmasking,
-    ) -> None:
-        self.network, self.max_block_size = network, block_size
-        self.mask_id, self.vocab_size = mask_id, vocab_size
-        self.sampling, self.unmasking = sampling, unmasking
 
     def session(self) -> AnchoredSession:
         return AnchoredSession(self)
-
-    def check_effort(self, effort: Effort) -> None:
-        check_threshold(effort, self.unmasking)
 
 
 class AnchoredSession:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from specfrontier.decoding.drafters.base import Draft, DraftRequest, Effort
+from specfrontier.decoding.drafters.base import Draft, DraftRequest, DraftSession, Effort
 from specfrontier.decoding.drafters.masked import Unmasking, check_threshold, fill_canvas
 from specfrontier.decoding.networks.backbone import Backbone
 from specfrontier.decoding.sampling import Sampling
@@ -41,7 +41,7 @@ class BlockDiffusionDrafter:
         self.mask_id, self.vocab_size = mask_id, vocab_size
         self.sampling, self.unmasking = sampling, unmasking
 
-    def session(self) -> BlockDiffusionSession:
+    def session(self) -> DraftSession:
         return BlockDiffusionSession(self)
 
     def check_effort(self, effort: Effort) -> None:
