@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +126,17 @@ def _effort(row: dict[str, Any]) -> str:
     return f"{dial}, B = {row['block_size']:.0f}"
 
 
-def _ratio(row: dict[str, Any], alone: pd.Series) -> str:
+def speed_ratio(row: Mapping[str, Any], alone: pd.Series) -> tuple[float, float]:
+    """Throughput over the verifier's alone, and its standard error from both."""
     ratio = row["throughput"] / alone["throughput"]
+    relative = (row["throughput_se"] / row["throughput"], alone["throughput_se"] / alone["throughput"])
+    return ratio, ratio * math.hypot(*relative)
+
+
+def _ratio(row: dict[str, Any], alone: pd.Series) -> str:
     if row["mode"] == "autoregressive":
         return "1"
-    error = (
-        ratio
-        * ((row["throughput_se"] / row["throughput"]) ** 2 + (alone["throughput_se"] / alone["throughput"]) ** 2) ** 0.5
-    )
+    ratio, error = speed_ratio(row, alone)
     return f"{ratio:.2f} ± {error:.2f}"
 
 
