@@ -16,6 +16,7 @@ import pandas as pd
 import torch
 
 from specfrontier.decoding import Effort, Generation, Pair, Settings
+from specfrontier.decoding.drafters.base import check_count
 from specfrontier.errors import InputError
 from specfrontier.profile import EffortProfile, Estimate, Profile
 from specfrontier.profiling import costs
@@ -87,9 +88,8 @@ def _check(pair: Pair, settings: ProfileSettings, repeats: int, prompt_tokens: i
             f"what a threshold (tau={settings.thresholds[0]:g}) costs depends on the text, and random weights write "
             "none; give steps (K)"
         )
-    for name, count in (("n", repeats), ("prompt_tokens", prompt_tokens)):
-        if count < 1:
-            raise InputError(f"{name} is {count}; give an integer >= 1")
+    check_count("n", repeats)
+    check_count("prompt_tokens", prompt_tokens)
     pair.check_length(prompt_tokens, _limit(settings))
 
 

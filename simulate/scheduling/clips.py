@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.overshoot import overshoot_nats
+from specfrontier.simulate.scheduling.bisection import least_holding
 from specfrontier.simulate.scheduling.policy import PolicyComparison
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.rules import Clip
@@ -17,7 +18,6 @@ FloatArray = NDArray[np.float64]
 
 #: A wider clip lets pass whatever q proposes, on any support that p has.
 _WIDEST = 1e6
-_HALVINGS = 40
 
 
 def round_under_clips(traces: Traces, b: ArrayLike) -> tuple[float, float]:
@@ -72,12 +72,12 @@ def clips_for_budget(traces: Traces, nats_per_token: float) -> FloatArray:
     """``[B]``: the clips by position that spend a budget of nats per emitted token on the recorded rounds."""
     if not nats_per_token > 0:
         raise InputError(f"the budget is {nats_per_token} nats a token; give a number > 0")
-    low, high = np.log(1e-2), np.log(1e6)  # log price: nats fall with it
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        within = round_under_clips(traces, clips_by_position(traces, np.exp(middle)))[1] <= nats_per_token
-        low, high = (low, middle) if within else (middle, high)
-    return clips_by_position(traces, float(np.exp(high)))
+
+    def within(log_price: float) -> bool:
+        return round_under_clips(traces, clips_by_position(traces, np.exp(log_price)))[1] <= nats_per_token
+
+    log_price = least_holding(within, np.log(1e-2), np.log(1e6))
+    return clips_by_position(traces, float(np.exp(log_price)))
 
 
 def compare_clip_schedule(traces: Traces, nats_per_token: float) -> PolicyComparison:
@@ -92,11 +92,8 @@ def compare_clip_schedule(traces: Traces, nats_per_token: float) -> PolicyCompar
     """
     b = clips_for_budget(traces, nats_per_token)
     tokens, nats = round_under_clips(traces, b)
-    low, high = 0.0, float(np.log(_WIDEST))
-    for _ in range(_HALVINGS):  # one clip's nats rise with b
-        middle = (low + high) / 2
-        low, high = (middle, high) if round_under_clips(traces, np.exp(middle))[1] < nats else (low, middle)
-    uniform = float(np.exp(high))
+    log_b = least_holding(lambda x: round_under_clips(traces, np.exp(x))[1] >= nats, 0.0, np.log(_WIDEST))
+    uniform = float(np.exp(log_b))
     return PolicyComparison(
         policy=f"clips from {b.max():.3g} at position 1 to {b.min():.3g}",
         throughput=tokens,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from specfrontier.simulate.scheduling.bisection import least_holding
 from specfrontier.simulate.scheduling.policy import PolicyComparison
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.schedules import tv_schedule_for_budget
@@ -60,17 +61,14 @@ def compare_leniency_schedule(traces: Traces, budget: float) -> PolicyComparison
     """
     schedule = tv_schedule_for_budget(distances_by_position(traces), budget)
     tokens, deviation = round_under_schedule(traces, schedule.lam)
-    low, high = 0.0, 1.0
-    for _ in range(40):  # uniform leniency's deviation rises with λ
-        middle = (low + high) / 2
-        low, high = (middle, high) if round_under_schedule(traces, middle)[1] < deviation else (low, middle)
+    uniform = least_holding(lambda lam: round_under_schedule(traces, lam)[1] >= deviation, 0.0, 1.0)
     return PolicyComparison(
         policy=f"lenient at positions {_ranges(schedule.lam)}",
         throughput=tokens,
         deviation=deviation,
-        fixed=f"linear:{high:.4f} at every position",
-        fixed_throughput=round_under_schedule(traces, high)[0],
-        share=float((np.abs(schedule.lam - high) > 1e-9).mean()),
+        fixed=f"linear:{uniform:.4f} at every position",
+        fixed_throughput=round_under_schedule(traces, uniform)[0],
+        share=float((np.abs(schedule.lam - uniform) > 1e-9).mean()),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
+from specfrontier.simulate.scheduling.bisection import least_holding
 from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
 
 __all__ = ["QueryTable", "Router", "compare_router", "fit_router"]
@@ -127,11 +128,10 @@ def _within_budget(table: QueryTable, group: IntArray, groups: int, budget: floa
         found: IntArray = sums.argmin(axis=0)
         return found
 
-    low, high = 0.0, 1.0
-    while table.figures(cost(high)[group])[1] > budget and high < 1e12:
+    def within(price: float) -> bool:
+        return bool(table.figures(cost(price)[group])[1] <= budget)
+
+    high = 1.0
+    while not within(high) and high < 1e12:
         high *= 4
-    for _ in range(60):
-        middle = (low + high) / 2
-        within = table.figures(cost(middle)[group])[1] <= budget
-        low, high = (low, middle) if within else (middle, high)
-    return cost(high)
+    return cost(least_holding(within, 0.0, high, halvings=60))
