@@ -93,11 +93,12 @@ def sweeps() -> str:
 
 
 def study(which: str) -> str:
-    """A table of the study of SmolLM2, such as `measurements:smollm2-ar`."""
+    """A table of a study kept in `docs/data`, such as `smollm2/measurements:smollm2-ar`."""
     from specfrontier.paper_figures.study import study_table
 
-    kind, _, pair = which.partition(":")
-    table = study_table(_ROOT / "docs" / "data" / "smollm2", pair, kind)
+    folder, _, name = which.partition("/")
+    kind, _, pair = name.partition(":")
+    table = study_table(_ROOT / "docs" / "data" / folder, pair, kind)
     return _table(tuple(table.columns), list(table.itertuples(index=False, name=None)))
 
 
