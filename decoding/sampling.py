@@ -87,11 +87,7 @@ class Sampling:
 def draw(law: Tensor, generator: torch.Generator) -> Tensor:
     """One token [...] from each law [..., V]."""
     rows = law.reshape(-1, law.shape[-1])
-    if len(rows) == 1 and not law.is_cuda:
-        return _invert(rows[0], generator).view(law.shape[:-1])
-    if law.is_cuda:
-        return _race(rows, generator).view(law.shape[:-1])
-    return torch.multinomial(rows, 1, generator=generator).view(law.shape[:-1])
+    return (_race if law.is_cuda else _invert)(rows, generator).view(law.shape[:-1])
 
 
 def _race(laws: Tensor, generator: torch.Generator) -> Tensor:
@@ -99,9 +95,9 @@ def _race(laws: Tensor, generator: torch.Generator) -> Tensor:
     return (laws / torch.empty_like(laws).exponential_(generator=generator)).argmax(dim=-1)
 
 
-def _invert(law: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw from one law [V] by inverting its distribution function: one random number, not V of them."""
-    cumulative = law.cumsum(0, dtype=torch.float64)
-    u = torch.rand(1, generator=generator, dtype=torch.float64)
+def _invert(laws: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw from laws [N, V] by inverting their distribution functions: one random number each, not V of them."""
+    cumulative = laws.cumsum(-1, dtype=torch.float64)
+    u = torch.rand(len(laws), 1, generator=generator, dtype=torch.float64)
     # The first entry above the level: one whose own probability is not zero.
-    return torch.searchsorted(cumulative, u * cumulative[-1], right=True).clamp_(max=len(law) - 1)
+    return torch.searchsorted(cumulative, u * cumulative[:, -1:], right=True).clamp_(max=laws.shape[-1] - 1).squeeze(1)
