@@ -13,7 +13,6 @@ two agree more or less than elsewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from specfrontier.simulate.grid import linear_leniency
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.rules import AcceptanceRule
 
-__all__ = ["SURE", "Rates", "cumulative", "rates"]
+__all__ = ["SURE", "Rates", "rates"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,17 +53,6 @@ class Rates:
         """``[R, B]``: probability that at least n drafted tokens are accepted, as they were drawn."""
         return np.asarray(np.cumprod(self.keep, axis=-1), dtype=np.float64)
 
-    @cached_property
-    def losses(self) -> FloatArray:
-        """``[R, B + 1]``: cumulative -log(keep), each term cut at `SURE`."""
-        loss = np.minimum(-np.log(np.maximum(self.keep, np.exp(-SURE))), SURE)
-        return cumulative(np.maximum(loss, 0.0))
-
-    @cached_property
-    def departed(self) -> FloatArray:
-        """``[R, B + 1]``: cumulative deviation, were every position visited."""
-        return cumulative(self.deviation)
-
 
 def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rates:
     """Evaluate `rule` on every position of `traces`.
@@ -92,12 +80,14 @@ def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rate
         keep = np.where(traces.exists, rule.acceptance_at(traces.p_y, traces.q_y), 0.0)
         return Rates(keep, keep, np.maximum(keep - traces.strict, 0.0))
     # min(1, ((1 - λ) p + λ q) / q) = λ + (1 - λ) min(1, p / q): one division serves every λ.
-    keep = np.where(traces.exists, lam + (1 - lam) * traces.strict, 0.0)
+    keep = _where_it_exists(traces, lam, (1 - lam) * traces.strict)
     if not average:
         return Rates(keep, keep, np.maximum(keep - traces.strict, 0.0))
-    return Rates(keep, np.where(traces.exists, 1 - (1 - lam) * traces.tv, 0.0), lam * traces.tv)
+    return Rates(keep, _where_it_exists(traces, 1.0, (lam - 1) * traces.tv), lam * traces.tv)
 
 
-def cumulative(values: FloatArray) -> FloatArray:
-    """``[n, m + 1]`` cumulative sums along rows, from 0."""
-    return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
+def _where_it_exists(traces: Traces, constant: float, values: FloatArray) -> FloatArray:
+    """`constant` + `values` at positions that exist, in place: these arrays are most of what a rule costs."""
+    values += constant
+    values *= traces.exists
+    return values

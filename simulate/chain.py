@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from specfrontier.simulate.acceptance import Rates
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Chain", "Layout", "chain", "early_ends", "text_places"]
+__all__ = ["Chain", "Layout", "chain", "early_end_shares", "early_ends", "text_places"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -135,11 +135,26 @@ def early_ends(traces: Traces, rule: Rates) -> FloatArray:
 
     In excess of the probability under the rule that the traces were recorded with, which their texts' lengths hold.
     """
-    early = traces.ended & (traces.start + traces.length < traces.output_tokens[traces.generation])
-    last = np.maximum(traces.length, 1)[:, None] - 1
-    asked = np.take_along_axis(rule.survival(), last, axis=1)[:, 0]
-    recorded = np.take_along_axis(traces.recorded_survival, last, axis=1)[:, 0]
-    return np.where(early, np.maximum(asked - recorded, 0.0), 0.0)
+    row, asked, recorded = _wrong_ends(traces, rule)
+    ends = np.zeros(traces.rounds)
+    ends[row] = np.maximum(asked - recorded, 0.0)
+    return ends
+
+
+def early_end_shares(traces: Traces, rule: Rates) -> FloatArray:
+    """``[R]``: `early_ends`, given that the whole draft was accepted."""
+    row, asked, recorded = _wrong_ends(traces, rule)
+    shares = np.zeros(traces.rounds)
+    shares[row] = np.where(asked > recorded, 1 - recorded / np.maximum(asked, np.finfo(float).tiny), 0.0)
+    return shares
+
+
+def _wrong_ends(traces: Traces, rule: Rates) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Rounds whose draft ends in a wrong end token, and the probability of accepting it whole: now, and as recorded."""
+    wrong = traces.ended & (traces.start + traces.length < traces.output_tokens[traces.generation])
+    row = np.flatnonzero(wrong & (traces.length > 0))
+    whole = np.prod(rule.keep[row], axis=1, where=traces.exists[row])
+    return row, whole, traces.recorded_survival[row, traces.length[row] - 1]
 
 
 def text_places(traces: Traces, rule: Rates, layout: Layout, fresh: float = 1.0) -> tuple[FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,12 @@ from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.events import simulate_generations
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.fresh_starts import fresh_start_factor
-from specfrontier.simulate.grid import Point
+from specfrontier.simulate.grid import Effort, Point
+from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.outcome import Outcome, Totals
 from specfrontier.simulate.predictors.base import predictor
 from specfrontier.simulate.traces import Traces
+from specfrontier.simulate.walks import Walks
 
 __all__ = ["FittedReplay", "Replay", "replay_totals"]
 
@@ -65,9 +68,7 @@ class FittedReplay:
 
     evidence: Evidence
     options: Replay
-    _kept: dict[tuple[int, str], Rates] = field(default_factory=dict)
-    _layouts: dict[tuple[int, int], Layout] = field(default_factory=dict)
-    _fresh: dict[int, float] = field(default_factory=dict)
+    _replayed: dict[int, _Recording] = field(default_factory=dict)
 
     def at(self, point: Point) -> Outcome:
         traces = self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
@@ -78,37 +79,69 @@ class FittedReplay:
 
     def totals(self, traces: Traces, point: Point) -> Totals:
         """``[1 + R]`` expected totals a generation of `traces`, decoded under `point`."""
-        key = (id(traces), point.rule)
-        if key not in self._kept:
-            self._kept = {key: rates(point.acceptance_rule, traces, average=self.options.average)}
-        place = (id(traces), point.block_size)
-        if place not in self._layouts:
-            self._layouts[place] = Layout.of(traces, point.block_size, self.evidence.profile.max_new_tokens)
-        layout = self._layouts[place]
-        totals = self._totals(traces, layout, self._kept[key], point)
-        return totals.resampled(self.evidence.weights(traces))
+        recording = self._replayed.setdefault(id(traces), _Recording(traces, self.evidence, self.options))
+        return recording.totals(point).resampled(recording.weights)
 
-    def fresh(self, traces: Traces) -> float:
-        """The factor that makes `traces` reproduce their own rounds."""
-        if id(traces) not in self._fresh:
-            limit = self.evidence.profile.max_new_tokens
-            self._fresh[id(traces)] = fresh_start_factor(traces, limit, average=self.options.average)
-        return self._fresh[id(traces)]
 
-    def _totals(self, traces: Traces, layout: Layout, rule: Rates, point: Point) -> Totals:
+@dataclass
+class _Recording:
+    """One recorded configuration, with what its points share."""
+
+    traces: Traces
+    evidence: Evidence
+    options: Replay
+    _layouts: dict[int, Layout] = field(default_factory=dict)
+    _slots: dict[tuple[Effort, int], Slots] = field(default_factory=dict)
+    _rates: tuple[str, Rates] | None = None
+    _walks: tuple[str, Walks] | None = None
+
+    def totals(self, point: Point) -> Totals:
+        """``[G]`` expected totals of each generation, decoded under `point`."""
         if self.options.rounds is None:
-            return replay_totals(traces, layout, rule, point, self.evidence.costs, self.fresh(traces))
-        return simulate_generations(
-            traces,
-            layout,
-            rule,
-            self.evidence.costs,
-            point.effort,
-            point.block_size,
-            rounds=self.options.rounds,
-            generator=np.random.default_rng(self.options.seed),
-            fresh=self.fresh(traces),
-        ).totals(traces)
+            layout, rule = self._layout(point.block_size), self._rates_of(point)
+            return replay_totals(self.traces, layout, rule, point, self.evidence.costs, self.fresh)
+        generator = np.random.default_rng(self.options.seed)
+        walks, slots = self._walks_of(point), self._slots_of(point)
+        return simulate_generations(walks, slots, rounds=self.options.rounds, generator=generator).totals()
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """``[1 + R, G]`` bootstrap weights."""
+        return self.evidence.weights(self.traces)
+
+    @cached_property
+    def fresh(self) -> float:
+        """The factor that makes the traces reproduce their own rounds."""
+        return fresh_start_factor(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
+
+    @cached_property
+    def line(self) -> Line:
+        """The rounds along a line."""
+        return Line.of(self.traces, self._layout(self.traces.block_size))
+
+    def _layout(self, block_size: int) -> Layout:
+        if block_size not in self._layouts:
+            self._layouts[block_size] = Layout.of(self.traces, block_size, self.evidence.profile.max_new_tokens)
+        return self._layouts[block_size]
+
+    def _slots_of(self, point: Point) -> Slots:
+        key = point.effort, point.block_size
+        if key not in self._slots:
+            layout = self._layout(point.block_size)
+            self._slots[key] = Slots.of(self.line, layout, self.evidence.costs, point.effort, point.block_size)
+        return self._slots[key]
+
+    def _rates_of(self, point: Point) -> Rates:
+        """Of the last rule that was asked for: a grid goes through the block sizes of one rule after another."""
+        if self._rates is None or self._rates[0] != point.rule:
+            self._rates = point.rule, rates(point.acceptance_rule, self.traces, average=self.options.average)
+        return self._rates[1]
+
+    def _walks_of(self, point: Point) -> Walks:
+        if self._walks is None or self._walks[0] != point.rule:
+            layout, rule = self._layout(self.traces.block_size), self._rates_of(point)
+            self._walks = point.rule, Walks.of(self.traces, layout, self.line, rule, self.fresh)
+        return self._walks[1]
 
 
 def replay_totals(

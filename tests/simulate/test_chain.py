@@ -11,8 +11,10 @@ from specfrontier.simulate import Costs, Effort, Point, Recorded
 from specfrontier.simulate.acceptance import rates
 from specfrontier.simulate.chain import Layout, chain
 from specfrontier.simulate.events import simulate_generations
+from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.predictors.replay import replay_totals
 from specfrontier.simulate.renewal import Texts, start_rate, text_rounds
+from specfrontier.simulate.walks import Walks
 from specfrontier.theory.rules import Linear, Lossless
 from specfrontier.theory.tokens import expected_rounds, token_law
 
@@ -50,11 +52,11 @@ def test_drawn_generations_agree_with_exact_sums() -> None:
     layout, costs = Layout.of(traces, 8, 64), Costs.from_profile(hasty.profile)
     rule, point = rates(Linear(0.5), traces), Point(Effort(1), "linear:0.5", 8)
     exact = replay_totals(traces, layout, rule, point, costs)
-    drawn = simulate_generations(
-        traces, layout, rule, costs, Effort(1), 8, rounds=200_000, generator=np.random.default_rng(0)
-    )
+    line = Line.of(traces, layout)
+    walks, slots = Walks.of(traces, layout, line, rule), Slots.of(line, layout, costs, Effort(1), 8)
+    drawn = simulate_generations(walks, slots, rounds=200_000, generator=np.random.default_rng(0))
     assert 100_000 < drawn.total_rounds < 400_000
-    found = drawn.totals(traces)
+    found = drawn.totals()
     for name in ("tokens", "rounds", "accepted", "visited", "deviation", "decode_s"):
         assert getattr(found, name).sum() == pytest.approx(getattr(exact, name).sum(), rel=0.025), name
     low, middle, high = drawn.latency(np.array([0.1, 0.5, 0.9]), costs.prefill_s)

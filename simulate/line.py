@@ -1,0 +1,111 @@
+"""Recorded rounds along one line, on which a round from any place of any text walks along neighbours.
+
+A round from output position t visits the places of the text up to the next recorded start, one after another, and from
+there on the positions of the draft that was recorded there (``simulate.chain``). The line holds the texts one after
+another, an entry a place, except that a place where a round started has its whole draft instead, closed by a wall
+that no round passes. Any rule lays its rates out along it, for every block size at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from specfrontier.simulate.chain import Layout
+from specfrontier.simulate.costs import Costs
+from specfrontier.simulate.grid import Effort
+from specfrontier.simulate.traces import Traces
+
+__all__ = ["Line", "Slots"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Recorded rounds along a line; slot g · width + t stands for output position t of generation g.
+
+    Attributes:
+        width: slots of a generation, one more than the longest text has tokens.
+        entry: ``[S]`` first entry that a round from each slot visits.
+        ahead: ``[S]`` entries from there to the next wall.
+        ends_with: ``[S]`` recorded round whose draft stands before that wall, -1 where it is the end of a text.
+        entries: N, entries in all.
+        texts: indices of places into ``[G T]``, and their entries.
+        drafts: indices of drafted positions into ``[R B]``, and their entries.
+    """
+
+    width: int
+    entry: IntArray
+    ahead: IntArray
+    ends_with: IntArray
+    entries: int
+    texts: tuple[IntArray, IntArray]
+    drafts: tuple[IntArray, IntArray]
+
+    @classmethod
+    def of(cls, traces: Traces, layout: Layout) -> Line:
+        """Lay out recorded rounds; a last slot without a token closes every text.
+
+        Args:
+            traces, layout: recorded rounds and where they started, for any block size.
+        """
+        rows, left = _with_end(layout.row, -1), _with_end(layout.left, 0)
+        entries = np.where(rows >= 0, traces.length[rows] + 1, 1)
+        entry = np.cumsum(entries) - entries
+        started, place = np.flatnonzero(rows >= 0), np.flatnonzero((rows < 0) & (left > 0))
+        owner, k = np.nonzero(traces.exists[rows[started]])
+        walled = np.where((rows >= 0) | (left <= 0), np.arange(rows.size), rows.size)
+        wall = np.minimum.accumulate(walled[::-1])[::-1]
+        width = layout.row.shape[1] + 1
+        return cls(
+            width=width,
+            entry=entry,
+            ahead=(entry + entries - 1)[wall] - entry,
+            ends_with=rows[wall],
+            entries=int(entries.sum()),
+            texts=(place - place // width, entry[place]),
+            drafts=(rows[started][owner] * traces.block_size + k, entry[started][owner] + k),
+        )
+
+    def laid_out(self, texts: FloatArray, drafts: FloatArray) -> FloatArray:
+        """``[N]``: values ``[G, T]`` of texts and ``[R, B]`` of drafts along the line, 0 at the walls."""
+        values = np.zeros(self.entries)
+        for source, (index, entry) in ((texts, self.texts), (drafts, self.drafts)):
+            values[entry] = source.take(index)
+        return values
+
+
+@dataclass(frozen=True)
+class Slots:
+    """What a configuration makes of every slot of a line, ``[S]``.
+
+    Attributes:
+        left: tokens still to come.
+        room: most positions that a round from there may accept.
+        seconds: of a round from there.
+        longest: most positions that any round may accept.
+    """
+
+    left: IntArray
+    room: IntArray
+    seconds: FloatArray
+    longest: int
+
+    @classmethod
+    def of(cls, line: Line, layout: Layout, costs: Costs, effort: Effort, block_size: int) -> Slots:
+        """`layout` is that of the line's rounds for this block size; costs and effort say what a round takes."""
+        left = _with_end(layout.left, 0)
+        room = np.clip(np.minimum(line.ahead, left), 0, block_size)
+        seconds = costs.round_s(effort, layout.requested, layout.verified, layout.context, layout.forwards)
+        return cls(left, room, _with_end(np.broadcast_to(seconds, layout.row.shape), 0.0), int(room.max()))
+
+
+def _with_end(values: NDArray[_Number], end: float) -> NDArray[_Number]:
+    """``[G, T]`` with one more column, flat."""
+    return np.pad(values, ((0, 0), (0, 1)), constant_values=end).ravel()
