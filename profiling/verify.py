@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from specfrontier.decoding import pair_names, read_pair_file
 from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling.configuration import Configuration
@@ -16,7 +17,9 @@ from specfrontier.simulate import Effort, Goal, Point, Recommendation, recommend
 from specfrontier.simulate.grid import points_of
 
 
-def verify(run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *, n: int) -> Recommendation:
+def verify(
+    run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *, n: int, pair: str | None = None
+) -> Recommendation:
     """Measure `contenders` on n problems into `run`, and recommend one of them from what was measured.
 
     Args:
@@ -25,15 +28,18 @@ def verify(run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *,
         contenders: rows of predictions.
         goal: what is asked for.
         n: problems, >= 1.
+        pair: path of the pair's file, for one that is not shipped.
 
     Raises:
-        InputError: if n is out of range, a contender cannot be measured, or none meets the goal.
+        InputError: if n is out of range, there is no such pair or another one was profiled, a contender cannot be
+            measured, or none meets the goal.
     """
     if n < 1:
         raise InputError(f"verify is {n}; give a number of problems >= 1")
+    pair = _profiled(profile, pair)
     seed = int(profile.provenance.get("seed", 0))
     points = points_of(contenders)
-    job = open_job(profile.pair, profile.task, run, n=n, seed=seed, settings={"verify": [p.label for p in points]})
+    job = open_job(pair, profile.task, run, n=n, seed=seed, settings={"verify": [p.label for p in points]})
     wanted = [_configuration(profile, point, seed) for point in points]
     done = sweep(job.pair, job.task, job.problems, wanted, job.store)
     if done.failed:
@@ -44,6 +50,18 @@ def verify(run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *,
     keys = {point.key for point in points}
     chosen = table[[_key(row) in keys for row in table.to_dict("records")]]
     return recommend(chosen, goal, problems=problems)
+
+
+def _profiled(profile: Profile, pair: str | None) -> str:
+    """Name or path of the profile's pair; InputError if a file is needed and not given, or is of another pair."""
+    if pair is None:
+        if profile.pair not in pair_names():
+            raise InputError(f"{profile.pair} is not a shipped pair; give the path of its file with --pair")
+        return profile.pair
+    name = read_pair_file(pair).name
+    if name != profile.pair:
+        raise InputError(f"{pair} is the pair {name}, and the profile is of {profile.pair}; give the file of that one")
+    return pair
 
 
 def _configuration(profile: Profile, point: Point, seed: int) -> Configuration:

@@ -53,6 +53,9 @@ def command(
     verify: Annotated[
         int | None, typer.Option("--verify", help="Measure the contenders on so many problems, into RUN.")
     ] = None,
+    pair: Annotated[
+        str | None, typer.Option("--pair", help="File of the pair to verify, if it is not shipped.")
+    ] = None,
     steps: StepsOption = None,
     taus: ThresholdsOption = None,
     specs: RulesOption = None,
@@ -74,6 +77,8 @@ def command(
 
     if measured and verify is not None:
         raise InputError("--verify measures what was predicted; leave --measured out")
+    if pair is not None and verify is None:
+        raise InputError("--pair names what --verify measures; give --verify N too")
     if measured:
         table, problems = as_predictions(run)
     else:
@@ -97,7 +102,8 @@ def command(
     if verify is not None:
         from specfrontier.profiling.verify import verify as measure_contenders
 
-        confirmed = measure_contenders(run, profile, table.loc[list(found.contenders)], goal, n=verify)
+        contenders = table.loc[list(found.contenders)]
+        confirmed = measure_contenders(run, profile, contenders, goal, n=verify, pair=pair)
     if json:
         print_json(
             {

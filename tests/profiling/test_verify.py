@@ -1,0 +1,51 @@
+"""A pair of the user's own is verified from its file, as it was profiled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from specfrontier.profiling.cli import app
+
+GOAL = ("--min-agreement", "0.5", "--lam", "0,1")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def profiled(toy_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the toy pair, which no name stands for."""
+    out = tmp_path_factory.mktemp("verify") / "run"
+    short = ("--task", "arith", "--steps", "1", "--n", "2", "--max-new-tokens", "6")
+    found = run("profile", toy_folder / "toy-masked.toml", *short, "--out", out, "--json")
+    assert found.exit_code == 0, found.output
+    return out
+
+
+def test_contenders_of_a_pair_file_are_measured(profiled: Path, toy_folder: Path) -> None:
+    found = run("recommend", profiled, *GOAL, "--verify", "2", "--pair", toy_folder / "toy-masked.toml", "--json")
+    assert found.exit_code == 0, found.output
+    answer = json.loads(found.stdout)
+    assert answer["contenders"]
+    assert answer["measured"]["choice"]["agreement"][0] >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--verify", "2"], "toy-masked is not a shipped pair; give the path of its file with --pair"),
+        (["--verify", "2", "--pair", "arith-masked"], "the profile is of toy-masked"),
+        (["--verify", "2", "--pair", "missing.toml"], "no pair file at missing.toml"),
+        (["--pair", "arith-masked"], "give --verify N too"),
+    ],
+)
+def test_another_pair_than_the_profiled_one_is_refused(profiled: Path, options: list[str], words: str) -> None:
+    found = run("recommend", profiled, *GOAL, *options)
+    assert found.exit_code == 2, found.output
+    assert words in found.stderr
+    assert not found.stdout.strip()
