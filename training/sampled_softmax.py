@@ -1,8 +1,8 @@
 """Distillation through a sample of a large vocabulary.
 
-The head dominates the cost of training a shallow drafter. A step uses the tokens that the text holds and a random
-sample of the others, whose logits are raised by log(others / sampled), so that the normaliser stays unbiased (Bengio
-and Senecal, 2008). Drafter and verifier are compared on the same sample.
+The head dominates the cost of training a shallow drafter. A step uses the tokens of its own texts, the most frequent
+ones of all text, and a random sample of the others, whose logits are raised by log(others / sampled), so that the
+normaliser stays unbiased (Bengio and Senecal, 2008). Drafter and verifier are compared on the same sample.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-SAMPLED = 2048
+COMMON, SAMPLED = 1024, 2048
 
 
 class SampledHead:
@@ -21,24 +21,29 @@ class SampledHead:
 
     Args:
         weight: [V, hidden].
-        seen: ids that the training text holds; always in the sample.
+        text: ids of the training text, each as often as it is there; a token that it lacks is never used.
         temperature: at which both laws are compared.
     """
 
-    def __init__(self, weight: Tensor, seen: Tensor, temperature: float) -> None:
+    def __init__(self, weight: Tensor, text: Tensor, temperature: float) -> None:
         self.weight, self.temperature = weight, temperature
-        self.seen = seen.unique()
-        others = torch.ones(len(weight), dtype=torch.bool)
-        others[self.seen] = False
-        self.others = others.nonzero().squeeze(1)
-        self.raised = math.log(len(self.others) / SAMPLED)
+        self.tokens, counts = text.unique(return_counts=True)
+        self.common = self.tokens[counts.argsort(descending=True)[:COMMON]]
+        self.use(self.tokens)
 
-    def resample(self, generator: torch.Generator) -> None:
-        """Draw the other tokens of the next step."""
-        drawn = self.others[torch.randperm(len(self.others), generator=generator)[:SAMPLED]]
-        self.rows = self.weight[torch.cat((self.seen, drawn))]
-        self.correction = torch.zeros(len(self.rows))
-        self.correction[len(self.seen) :] = self.raised
+    def use(self, certain: Tensor, drawn: Tensor | None = None, raised: float = 0.0) -> None:
+        """Restrict the head to `certain` tokens, and to `drawn` ones whose logits are `raised`."""
+        drawn = certain[:0] if drawn is None else drawn
+        self.ids, order = torch.cat((certain, drawn)).sort()
+        self.rows = self.weight[self.ids]
+        self.correction = (order >= len(certain)) * raised
+
+    def resample(self, wanted: Tensor, generator: torch.Generator) -> None:
+        """Take the tokens of the next step: the `wanted` ids, the common ones, and a sample of the others."""
+        certain = torch.cat((wanted, self.common)).unique()
+        others = self.tokens[torch.isin(self.tokens, certain, invert=True)]
+        drawn = others[torch.randperm(len(others), generator=generator)[:SAMPLED]]
+        self.use(certain, drawn, math.log(max(len(others), 1) / max(len(drawn), 1)))
 
     def log_law(self, hidden: Tensor) -> Tensor:
         """Log-probabilities [T, sample] at the temperature, from hidden states [T, hidden]."""
@@ -51,9 +56,9 @@ class SampledHead:
         return (F.kl_div(self.log_law(hidden), p, log_target=True, reduction="none").sum(-1) * weights).sum()
 
     def surprise(self, hidden: Tensor, tokens: Tensor, weights: Tensor) -> Tensor:
-        """Weighted sum of -log q(token) over rows [T, hidden]; tokens that are not among `seen` don't count."""
-        columns = torch.searchsorted(self.seen, tokens).clamp(max=len(self.seen) - 1)
-        weights = weights * (self.seen[columns] == tokens)
+        """Weighted sum of -log q(token) over rows [T, hidden]; tokens outside the sample don't count."""
+        columns = torch.searchsorted(self.ids, tokens).clamp(max=len(self.ids) - 1)
+        weights = weights * (self.ids[columns] == tokens)
         return -(self.log_law(hidden).gather(1, columns[:, None]).squeeze(1) * weights).sum()
 
     @torch.no_grad()

@@ -43,12 +43,13 @@ class DrafterStage(Stage):
     warmup: int = 20
     decay: float = 0.6
     layers: tuple[int, ...] = (0, 15)
+    block_size: int = BLOCK_SIZE
 
 
 STAGES = {
     "ar": DrafterStage(steps=500),
-    "block": DrafterStage(steps=360, lr=1.5e-3),
-    "dflash": DrafterStage(steps=260, layers=(0,), lr=3e-3),
+    "block": DrafterStage(steps=660, lr=1.5e-3),
+    "dflash": DrafterStage(steps=900, layers=(0,), block_size=8, lr=1.5e-3),
 }
 STARTS_FROM = {"block": "ar", "dflash": "ar"}
 
@@ -82,7 +83,10 @@ def config_of(model: PreTrainedModel, layers: int) -> BackboneConfig:
 
 
 def initial(name: str, model: PreTrainedModel, layers: tuple[int, ...]) -> nn.Module:
-    """A drafter made of the verifier's own layers, embedding and head (both frozen)."""
+    """A drafter made of the verifier's own layers, embedding and head (both frozen).
+
+    The feature-conditioned one begins by reading the last of the features alone.
+    """
     config = config_of(model, len(layers))
     weights = model.model
     if name == "dflash":
@@ -92,6 +96,7 @@ def initial(name: str, model: PreTrainedModel, layers: tuple[int, ...]) -> nn.Mo
         with torch.no_grad():
             network.fc.weight.zero_()
             network.fc.weight[:, -config.hidden_size :] = torch.eye(config.hidden_size)
+            network.hidden_norm.weight.copy_(weights.layers[layers[0]].input_layernorm.weight)
     else:
         network = Backbone(config)
         network.model.embed_tokens.weight = model.get_input_embeddings().weight
@@ -141,7 +146,9 @@ def block_slots(network: Backbone, text: Sequence, generator: torch.Generator) -
 
 def dflash_slots(network: FeatureBackbone, text: Sequence, generator: torch.Generator) -> Slots:
     """The same for blocks that see the text through the verifier's hidden states; row i predicts its own slot."""
-    blocks = cut_blocks(text.ids, text.prompt_length, BLOCKS_PER_TEXT, BLOCK_SIZE - 1, MASK_ID, True, generator)
+    blocks = cut_blocks(
+        text.ids, text.prompt_length, BLOCKS_PER_TEXT, STAGES["dflash"].block_size - 1, MASK_ID, True, generator
+    )
     context = network.hidden_norm(network.fc(text.features.float()))[None]
     rotary, length = network.rotary, context.shape[1]
     cache = network.new_cache()
@@ -186,7 +193,7 @@ def texts(folder: Path, seed: int) -> Iterator[Sequence]:
         yield from pool
 
 
-def held_out(folder: Path, count: int = 32) -> list[Sequence]:
+def held_out(folder: Path, count: int = 24) -> list[Sequence]:
     """Texts that no stage trains on."""
     return [s for path in sorted(folder.glob("*.safetensors"))[:HELD_OUT_FILES] for s in load(path)][:count]
 
@@ -227,11 +234,12 @@ def train(name: str, stage: DrafterStage, folder: Path, out: Path, seed: int = 0
 
     started, mean = time.monotonic(), 0.0
     for step in range(first, stage.steps):
-        head.resample(generator)
         if step % 50 == 0:
+            head.use(head.tokens)
             print(f"{name} held out {_numbers(overlap_by_slot(network, DRAFTS[name], head, pool))}", flush=True)
-        total = 0.0
-        for text in (next(data) for _ in range(stage.batch_size)):
+        batch, total = [next(data) for _ in range(stage.batch_size)], 0.0
+        head.resample(torch.cat([text.ids for text in batch]), generator)
+        for text in batch:
             loss = loss_of(DRAFTS[name](network, text, generator), head, text) / stage.batch_size
             loss.backward()
             total += float(loss.detach())
@@ -245,6 +253,7 @@ def train(name: str, stage: DrafterStage, folder: Path, out: Path, seed: int = 0
             pace = (time.monotonic() - started) / (step + 1 - first)
             print(f"{name} step {step + 1}/{stage.steps} loss {mean:.4f} {pace:.2f} s/step", flush=True)
             _save(network, optimizer, stage, step + 1, path)
+    head.use(head.tokens)
     print(f"{name} held out {_numbers(overlap_by_slot(network, DRAFTS[name], head, pool))}", flush=True)
     return network
 

@@ -33,7 +33,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "dflash": {
         "architectures": ["DFlashDraftModel"],
         "model_type": "dflash",
-        "block_size": BLOCK_SIZE,
+        "block_size": STAGES["dflash"].block_size,
         "qk_norm": False,
         "dflash_config": {"target_layer_ids": list(FEATURE_LAYERS), "mask_token_id": MASK_ID},
     },
@@ -75,7 +75,6 @@ def model_card(name: str, saved: dict[str, Any], model: PreTrainedModel, pool: l
     network = initial(name, model, saved["layers"])
     network.load_state_dict(saved["network"], strict=False)
     head = SampledHead(model.get_output_embeddings().weight.detach(), torch.cat([s.ids for s in pool]), TEMPERATURE)
-    head.resample(torch.Generator().manual_seed(0))
     overlap = overlap_by_slot(network, DRAFTS[name], head, pool[:HELD_OUT])
     return CARD.format(
         name=name,
