@@ -16,9 +16,9 @@ import pytest
 
 from specfrontier.profile import EffortProfile, Estimate, Profile
 from specfrontier.simulate import Costs, Effort, Evidence, Grid, Point, Recorded, Replay, Traces
-from specfrontier.simulate.acceptance import rates
-from specfrontier.simulate.chain import Layout
+from specfrontier.simulate.acceptance import rates_by_run
 from specfrontier.simulate.events import simulate_generations
+from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.walks import Walks
 from specfrontier.theory.rules import Linear
@@ -145,12 +145,13 @@ class Loop:
 
 def test_a_hundred_times_faster_than_a_loop_and_linear_in_rounds(evidence: Evidence) -> None:
     recorded, costs, lam, size = traces(1), evidence.costs, 0.3, 64
-    layout, rule = Layout.of(recorded, size, 512), rates(Linear(lam), recorded)
+    layout, leniency = Layout.of(recorded, size, 512), rates_by_run(Linear(lam), recorded)
 
     def simulate(rounds: int) -> tuple[float, float]:
         start, generator = time.process_time(), np.random.default_rng(0)
         line = Line.of(recorded, layout)
-        walks, slots = Walks.of(recorded, layout, line, rule), Slots.of(line, layout, costs, Effort(1), size)
+        walks = Walks.of(recorded, layout, line, leniency)
+        slots = Slots.of(line, layout, size, layout.round_s(costs, Effort(1)))
         found = simulate_generations(walks, slots, rounds=rounds, generator=generator)
         seconds = time.process_time() - start
         return seconds / found.total_rounds, recorded.output_tokens.mean() / found.decode_s.mean()

@@ -13,7 +13,7 @@ from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.job import open_job
 from specfrontier.profiling.results import as_predictions, write_measurements
 from specfrontier.profiling.sweep import sweep
-from specfrontier.simulate import Effort, Goal, Point, Recommendation, recommend
+from specfrontier.simulate import Goal, Point, Recommendation, recommend
 from specfrontier.simulate.grid import points_of
 
 
@@ -48,7 +48,7 @@ def verify(
     write_measurements(job.store)
     table, problems = as_predictions(run)
     keys = {point.key for point in points}
-    chosen = table[[_key(row) in keys for row in table.to_dict("records")]]
+    chosen = table[[point.key in keys for point in points_of(table)]]
     return recommend(chosen, goal, problems=problems)
 
 
@@ -77,10 +77,3 @@ def _configuration(profile: Profile, point: Point, seed: int) -> Configuration:
         verification="paper",
         seed=seed,
     )
-
-
-def _key(row: dict[str, object]) -> tuple[Effort, str, int] | None:
-    """The point of a measured row; None for rules by position, which are no contenders."""
-    if "/" in str(row["rule"]):
-        return None
-    return Point(Effort.of(row["steps"], row["threshold"]), str(row["rule"]), int(str(row["block_size"]))).key

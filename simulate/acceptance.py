@@ -12,7 +12,8 @@ two agree more or less than elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from specfrontier.errors import InputError
 from specfrontier.simulate.grid import linear_leniency
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.rules import AcceptanceRule
+from specfrontier.theory.rules.schedule import Leniency, as_schedule
 
-__all__ = ["SURE", "Rates", "rates"]
+__all__ = ["SURE", "Rates", "RunRates", "rates", "rates_by_run"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,22 +56,46 @@ class Rates:
         return np.asarray(np.cumprod(self.keep, axis=-1), dtype=np.float64)
 
 
-def rates(rule: AcceptanceRule, traces: Traces, *, average: bool = True) -> Rates:
-    """Evaluate `rule` on every position of `traces`.
+@dataclass(frozen=True)
+class RunRates:
+    """Rates, at all positions of recorded rounds, of the rule that holds in a block from position `first` (0-based)."""
+
+    first: int
+    rates: Rates
+
+
+def rates_by_run(leniency: Leniency, traces: Traces, *, average: bool = True) -> tuple[RunRates, ...]:
+    """Rates of every rule of a schedule, in the order of the positions at which they set in; arguments as `rates`."""
+    runs = as_schedule(leniency).runs()
+    return tuple(RunRates(first, _rates_of_rule(rule, traces, average)) for first, rule in runs)
+
+
+def rates(leniency: Leniency, traces: Traces, *, average: bool = True) -> Rates:
+    """Evaluate a rule, or a schedule from the first position of each block, on every position of `traces`.
 
     Deviation of a rule other than linear is its acceptance less the lossless one, q-averaged: exact for rules
     that attain the coupling bound acceptance <= 1 - TV(p, q) + TV(output law, p) (linear, clip, lenience), a
     lower bound for others.
 
     Args:
-        rule: pointwise, or recorded as the traces' own rule.
+        leniency: of pointwise rules.
         traces: recorded under any rule.
         average: whether to use α in closed form where there is one. It is right only if every token was drawn
             from its recorded q given the tokens before it (Proposition 2's conditions).
 
     Raises:
-        InputError: if the rule needs whole rows, which the traces don't hold.
+        InputError: if a rule needs whole rows, which the traces don't hold.
     """
+    first, *later = rates_by_run(leniency, traces, average=average)
+    if not later:
+        return first.rates
+    found = {entry.name: getattr(first.rates, entry.name).copy() for entry in fields(Rates)}
+    for run, name in product(later, found):
+        found[name][:, run.first :] = getattr(run.rates, name)[:, run.first :]
+    return Rates(**found)
+
+
+def _rates_of_rule(rule: AcceptanceRule, traces: Traces, average: bool) -> Rates:
     if not rule.pointwise:
         raise InputError(
             f"{rule.spec} decides on whole rows of p and q, which traces do not hold; predict a pointwise rule or "

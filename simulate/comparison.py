@@ -67,8 +67,7 @@ def compare(
     """Score predictions on the measured points that they share.
 
     Args:
-        measurements: ``schema.MEASUREMENTS``; rows of other modes than speculative, or of rules by position, are
-            passed over.
+        measurements: ``schema.MEASUREMENTS``; rows of other modes than speculative are passed over.
         predictions: what `predict` returned, of one predictor or of several stacked; its `fitted` column, if
             there is one, keeps the points that a predictor was fitted on out of its scores.
         fitted: `config` keys of further measurements that no score may use, such as those that a quality model

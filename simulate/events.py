@@ -76,8 +76,8 @@ def simulate_generations(walks: Walks, slots: Slots, *, rounds: int, generator: 
     Time is linear in `rounds`; memory in the number of chains.
 
     Args:
-        walks: of a rule on recorded rounds.
-        slots: of a configuration, on the same line.
+        walks: of a leniency on recorded rounds.
+        slots: of a block size, on the same line, with the seconds of rounds.
         rounds: rounds wanted in all.
         generator: of every draw.
     """
@@ -103,7 +103,7 @@ def _draw(walks: Walks, slots: Slots, source: IntArray, generator: np.random.Gen
         whole = kept == room
         seen = kept + ~whole
         visited[chain] += seen
-        deviation[chain] += walks.deviation.take(entry + seen) - walks.deviation.take(entry)
+        deviation[chain] += walks.deviated(entry, seen)
         seconds[chain] += slots.seconds.take(slot)
         goes_on = left > kept + 1
         if may_close:
@@ -135,6 +135,6 @@ def _expected_tokens(walks: Walks, slots: Slots, slot: IntArray) -> FloatArray:
     """Tokens that a round from each slot emits, on average."""
     counts = np.arange(1, slots.longest + 1)
     entry = walks.line.entry[slot, None]
-    survival = np.exp(walks.loss[entry] - walks.loss[entry + counts])
+    survival = np.exp(-walks.spent(entry, counts))
     emitted: FloatArray = 1 + np.where(counts <= slots.room[slot, None], survival, 0.0).sum(axis=1)
     return emitted

@@ -13,9 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from specfrontier.simulate.acceptance import rates
-from specfrontier.simulate.chain import Layout, chain
+from specfrontier.simulate.acceptance import RunRates, rates
+from specfrontier.simulate.chain import chain
+from specfrontier.simulate.grid import parse_rule
+from specfrontier.simulate.layout import Layout
+from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.traces import Traces
+from specfrontier.simulate.walks import Walks
 
 __all__ = ["fresh_start_factor"]
 
@@ -34,15 +38,18 @@ def fresh_start_factor(traces: Traces, limit: int, *, average: bool = True) -> f
 
     1 if the recorded rule decides on whole rows, which traces do not hold, or loses nothing.
     """
-    rule = traces.point.acceptance_rule
+    rule = parse_rule(traces.point.rule)
     if not rule.pointwise:
         return 1.0
     own, layout = rates(rule, traces, average=average), Layout.of(traces, traces.block_size, limit)
     reached = np.flatnonzero(own.survival().max(axis=0) > _NEGLIGIBLE)
     size = min(int(reached[-1]) + 2 if len(reached) else 1, traces.block_size)
+    line = Line.of(traces, layout)
+    slots = Slots.of(line, layout, size)
 
     def surplus(factor: float) -> float:
-        return float(chain(traces, layout, own, size, factor).starts.sum()) / traces.rounds - 1
+        walks = Walks.of(traces, layout, line, (RunRates(0, own),), factor)
+        return float(chain(walks, slots).starts.sum()) / traces.rounds - 1
 
     return _root(surplus, 0.0, _MOST)
 

@@ -12,8 +12,18 @@ import pandas as pd
 
 from specfrontier.errors import InputError
 from specfrontier.theory.rules import AcceptanceRule, Linear, Lossless, rule_from_spec
+from specfrontier.theory.rules.schedule import Leniency, leniency_from_spec
 
-__all__ = ["Effort", "Grid", "Point", "linear_leniency", "parse_rule", "points_of", "predictable"]
+__all__ = [
+    "Effort",
+    "Grid",
+    "Point",
+    "linear_leniency",
+    "parse_leniency",
+    "parse_rule",
+    "points_of",
+    "predictable",
+]
 
 
 @dataclass(frozen=True)
@@ -50,21 +60,21 @@ class Effort:
 
 @dataclass(frozen=True)
 class Point:
-    """One configuration (K, rule, B); `rule` is a canonical spec such as ``linear:0.3``."""
+    """One configuration (K, rule, B); `rule` is a canonical spec: ``linear:0.3``, or ``linear:1.0@1-4/lossless``."""
 
     effort: Effort
     rule: str
     block_size: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rule", parse_rule(self.rule).spec)
+        object.__setattr__(self, "rule", parse_leniency(self.rule).spec)
         if self.block_size < 1:
             raise InputError(f"block_size (B) is {self.block_size}; give an integer >= 1")
 
     @property
-    def acceptance_rule(self) -> AcceptanceRule:
-        """The rule itself."""
-        return parse_rule(self.rule)
+    def leniency(self) -> Leniency:
+        """The rule itself, or the rules by position."""
+        return parse_leniency(self.rule)
 
     @property
     def label(self) -> str:
@@ -74,7 +84,7 @@ class Point:
     @property
     def key(self) -> tuple[Effort, str, int]:
         """What identifies the configuration: every rule that is lossless by Equation 1 counts as one."""
-        lam = linear_leniency(self.acceptance_rule)
+        lam = linear_leniency(self.leniency)
         return self.effort, "lossless" if lam == 0 else self.rule, self.block_size
 
 
@@ -105,7 +115,7 @@ class Grid:
     def from_table(cls, table: pd.DataFrame) -> Grid:
         """The distinct configurations of a measurements, configurations or predictions table.
 
-        Rows of other modes than speculative are passed over, and those whose rule depends on the position.
+        Rows of other modes than speculative are passed over.
         """
         table = predictable(table)
         return cls(tuple(dict.fromkeys(points_of(table))))
@@ -118,12 +128,8 @@ class Grid:
 
 
 def predictable(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a predictor can speak of: speculative ones, with one rule for all positions."""
-    if "mode" in table:
-        table = table[table["mode"] == "speculative"]
-    if "rule" in table:
-        table = table[~table["rule"].astype(str).str.contains("/", regex=False)]
-    return table
+    """The rows that a predictor can speak of: speculative ones."""
+    return table[table["mode"] == "speculative"] if "mode" in table else table
 
 
 def points_of(table: pd.DataFrame) -> list[Point]:
@@ -145,8 +151,17 @@ def parse_rule(spec: str) -> AcceptanceRule:
         raise InputError(str(error)) from error
 
 
-def linear_leniency(rule: AcceptanceRule) -> float | None:
-    """λ of a rule on the linear path from p to q (lossless: 0); None for any other rule."""
+@lru_cache(maxsize=4096)
+def parse_leniency(spec: str) -> Leniency:
+    """`leniency_from_spec` with the package's own error."""
+    try:
+        return leniency_from_spec(spec)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def linear_leniency(rule: Leniency) -> float | None:
+    """λ of a rule on the linear path from p to q (lossless: 0); None for any other rule, and for rules by position."""
     if isinstance(rule, Lossless):
         return 0.0
     return rule.lam if isinstance(rule, Linear) else None

@@ -14,9 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from specfrontier.simulate.chain import Layout
-from specfrontier.simulate.costs import Costs
-from specfrontier.simulate.grid import Effort
+from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.traces import Traces
 
 __all__ = ["Line", "Slots"]
@@ -34,8 +32,9 @@ class Line:
         width: slots of a generation, one more than the longest text has tokens.
         entry: ``[S]`` first entry that a round from each slot visits.
         ahead: ``[S]`` entries from there to the next wall.
-        ends_with: ``[S]`` recorded round whose draft stands before that wall, -1 where it is the end of a text.
-        entries: N, entries in all.
+        drafted: ``[S]`` how many of those are positions of a draft.
+        ends_with: ``[S]`` recorded round whose draft it is, -1 where the wall is the end of a text.
+        entries: N, entries in all, walls past the last text included that no walk looks beyond.
         texts: indices of places into ``[G T]``, and their entries.
         drafts: indices of drafted positions into ``[R B]``, and their entries.
     """
@@ -43,6 +42,7 @@ class Line:
     width: int
     entry: IntArray
     ahead: IntArray
+    drafted: IntArray
     ends_with: IntArray
     entries: int
     texts: tuple[IntArray, IntArray]
@@ -67,8 +67,9 @@ class Line:
             width=width,
             entry=entry,
             ahead=(entry + entries - 1)[wall] - entry,
+            drafted=np.where(rows[wall] >= 0, entries[wall] - 1, 0),
             ends_with=rows[wall],
-            entries=int(entries.sum()),
+            entries=int(entries.sum()) + 2 * traces.block_size,
             texts=(place - place // width, entry[place]),
             drafts=(rows[started][owner] * traces.block_size + k, entry[started][owner] + k),
         )
@@ -83,7 +84,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Slots:
-    """What a configuration makes of every slot of a line, ``[S]``.
+    """What a block size makes of every slot of a line, ``[S]``.
 
     Attributes:
         left: tokens still to come.
@@ -98,12 +99,12 @@ class Slots:
     longest: int
 
     @classmethod
-    def of(cls, line: Line, layout: Layout, costs: Costs, effort: Effort, block_size: int) -> Slots:
-        """`layout` is that of the line's rounds for this block size; costs and effort say what a round takes."""
+    def of(cls, line: Line, layout: Layout, block_size: int, seconds: FloatArray | None = None) -> Slots:
+        """`layout` is that of the line's rounds for this block size; `seconds` ``[G, T]`` of rounds, 0 if not given."""
         left = _with_end(layout.left, 0)
         room = np.clip(np.minimum(line.ahead, left), 0, block_size)
-        seconds = costs.round_s(effort, layout.requested, layout.verified, layout.context, layout.forwards)
-        return cls(left, room, _with_end(np.broadcast_to(seconds, layout.row.shape), 0.0), int(room.max()))
+        seconds = np.zeros(layout.left.shape) if seconds is None else seconds
+        return cls(left, room, _with_end(seconds, 0.0), int(room.max()))
 
 
 def _with_end(values: NDArray[_Number], end: float) -> NDArray[_Number]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.grid import parse_rule
+from specfrontier.simulate.grid import parse_leniency
 
 __all__ = ["Choice", "Goal", "Recommendation", "recommend"]
 
@@ -213,7 +213,7 @@ def _choice(row: pd.Series) -> Choice:
         steps=None if pd.isna(row["steps"]) else int(row["steps"]),
         threshold=None if pd.isna(row["threshold"]) else float(row["threshold"]),
         rule=str(row["rule"]),
-        parameter=parse_rule(str(row["rule"])).parameter,
+        parameter=parse_leniency(str(row["rule"])).parameter,
         block_size=int(row["block_size"]),
         throughput=triple("throughput"),
         latency=triple("latency"),

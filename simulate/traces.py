@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.grid import Effort, Point, points_of, predictable
-from specfrontier.theory.rules import Lossless
+from specfrontier.simulate.grid import Effort, Point, parse_rule, points_of, predictable
+from specfrontier.theory.rules import AcceptanceRule, Lossless
 
 __all__ = ["Recorded", "Traces"]
 
@@ -98,7 +98,7 @@ class Traces:
 
         A rule that decides on whole rows counts as accepting nothing, as its rates at the drawn tokens are unknown.
         """
-        rule = self.point.acceptance_rule
+        rule = parse_rule(self.point.rule)
         if not rule.pointwise:
             return np.zeros_like(self.strict)
         keep = np.where(self.exists, rule.acceptance_at(self.p_y, self.q_y), 0.0)
@@ -161,14 +161,18 @@ class Recorded:
         Args:
             rounds: columns of ``specfrontier.schema.ROUNDS``.
             configurations: any table with config, steps, threshold, rule and block_size (configurations or
-                measurements). Configurations without rounds are passed over.
+                measurements). Configurations without rounds are passed over, and those with rules by position.
 
         Raises:
             InputError: if a round's configuration is unknown, or no round is left.
         """
         known = configurations[configurations["config"].isin(rounds["config"].unique())]
         known = predictable(known)
-        point_of = dict(zip(known["config"], points_of(known), strict=True))
+        point_of = {
+            config: point
+            for config, point in zip(known["config"], points_of(known), strict=True)
+            if isinstance(point.leniency, AcceptanceRule)
+        }
         unknown = set(rounds["config"]) - set(configurations["config"])
         if unknown:
             raise InputError(

@@ -1,74 +1,122 @@
-"""How far a round goes under a rule: walks along the line of recorded rounds.
+"""How far a round goes under a leniency: walks along the line of recorded rounds.
 
-A round stops where its budget is spent, a standard exponential number, from which every position takes its
--log(acceptance): that is where the probability of having accepted everything falls below a uniform number.
+Everything is a sum along the walk. A round from t accepts n positions and more with probability exp(-loss), the sum of
+their -log(acceptance); drawn instead, it stops where its budget is spent, a standard exponential number, which is where
+that probability falls below a uniform one. A leniency by position has a sum for each run of positions with one rule.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from specfrontier.simulate.acceptance import SURE, Rates
-from specfrontier.simulate.chain import Layout, early_end_shares, text_places
+from specfrontier.simulate.acceptance import SURE, Rates, RunRates
+from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.line import Line
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Walks"]
+__all__ = ["Run", "Walks", "text_places"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Run:
+    """Sums along a line of the rule that holds from position `first` of a block on (0-based) to the next run.
+
+    Attributes:
+        loss, deviation: ``[N + 1]`` sums of -log(acceptance) and of deviation over all entries before each.
+    """
+
+    first: int
+    loss: FloatArray
+    deviation: FloatArray
+
+
+@dataclass(frozen=True)
 class Walks:
-    """A rule's walks along a line, for every block size.
+    """A leniency's walks along a line, for every block size.
 
     Attributes:
         line: what they run along.
-        loss: ``[> N]`` sum of -log(acceptance) over all entries before each, infinite past the end.
-        deviation: ``[N + 1]`` likewise, of deviation.
+        runs: by position, the first from 0.
         closes: ``[S]`` how often the text ends where a round has accepted everything up to the wall, in excess of the
             recording, because the last of it is a wrong end token.
     """
 
     line: Line
-    loss: FloatArray
-    deviation: FloatArray
+    runs: tuple[Run, ...]
     closes: FloatArray
 
     @classmethod
-    def of(cls, traces: Traces, layout: Layout, line: Line, rule: Rates, fresh: float = 1.0) -> Walks:
-        """Lay out `rule` on recorded rounds.
+    def of(
+        cls, traces: Traces, layout: Layout, line: Line, leniency: tuple[RunRates, ...], fresh: float = 1.0
+    ) -> Walks:
+        """Lay out a leniency on recorded rounds.
 
         Args:
             traces, layout, line: recorded rounds and where they started, for any block size.
-            rule: the rule's rates on them.
-            fresh: as in ``simulate.chain``.
+            leniency: its rates on them.
+            fresh: factor on 1 - α where no recorded round started (``simulate.fresh_starts``).
         """
-        keep, deviation = text_places(traces, rule, layout, fresh)
-        # No budget passes a wall, where acceptance is 0, or a position that is refused for sure.
-        loss = -np.log(np.maximum(line.laid_out(keep, rule.keep), np.exp(-2 * SURE)))
-        return cls(
-            line=line,
-            loss=np.pad(_sums(loss), (0, 2 * traces.block_size), constant_values=np.inf),
-            deviation=_sums(line.laid_out(deviation, rule.deviation)),
-            closes=np.append(early_end_shares(traces, rule), 0.0)[line.ends_with],
-        )
+        walks = cls(line, tuple(_run(traces, layout, line, run, fresh) for run in leniency), np.zeros(len(line.entry)))
+        asked = np.exp(walks.spent(line.entry, line.ahead - line.drafted) - walks.spent(line.entry, line.ahead))
+        recorded = np.append(_ends_as_recorded(traces), np.inf)[line.ends_with]
+        excess = 1 - recorded / np.maximum(asked, np.finfo(float).tiny)
+        return cls(line, walks.runs, np.maximum(excess, 0.0))
+
+    def spent(self, entry: IntArray, count: IntArray) -> FloatArray:
+        """-log of the probability that rounds from `entry` accept their first `count` positions."""
+        return _total(run.loss.take(b) - run.loss.take(a) for run, a, b in self._legs(entry, count))
+
+    def deviated(self, entry: IntArray, count: IntArray) -> FloatArray:
+        """Expected deviation over their first `count` positions, were all of them visited."""
+        return _total(run.deviation.take(b) - run.deviation.take(a) for run, a, b in self._legs(entry, count))
 
     def reach(self, entry: IntArray, budget: FloatArray, most: int) -> IntArray:
-        """How many positions rounds from `entry` accept with their budgets; counts above `most` are not exact.
+        """How many positions rounds from `entry` accept with their budgets; counts above `most` are not exact."""
+        kept = _reach(self.runs[0].loss, entry, budget, most)
+        for run in self.runs[1:]:
+            on = np.flatnonzero(kept >= run.first)
+            start = entry[on]
+            rest = budget[on] - self.spent(start, np.full(len(on), run.first))
+            kept[on] = run.first + _reach(run.loss, start + run.first, rest, most)
+        return kept
 
-        All bisect in step, a bit of the count at a time: several times faster than a search a round.
-        """
-        until = self.loss.take(entry) + budget
-        found = entry.copy()
-        for bit in reversed(range(most.bit_length())):
-            further = found + (1 << bit)
-            np.copyto(found, further, where=self.loss.take(further) <= until)
-        return found - entry
+    def _legs(self, entry: IntArray, count: IntArray) -> Iterator[tuple[Run, IntArray, IntArray]]:
+        """Each run with the entries at which walks of `count` positions join and leave it."""
+        for run, after in zip(self.runs, (*self.runs[1:], None), strict=True):
+            start = entry if run.first == 0 else entry + np.minimum(count, run.first)
+            yield run, start, entry + (count if after is None else np.minimum(count, after.first))
+
+
+def _reach(loss: FloatArray, entry: IntArray, budget: FloatArray, most: int) -> IntArray:
+    """`Walks.reach` under one rule.
+
+    All bisect in step, a bit of the count at a time: several times faster than a search a round.
+    """
+    until = loss.take(entry) + budget
+    found = entry.copy()
+    for bit in reversed(range(most.bit_length())):
+        further = found + (1 << bit)
+        np.copyto(found, further, where=loss.take(further) <= until)
+    return found - entry
+
+
+def _run(traces: Traces, layout: Layout, line: Line, run: RunRates, fresh: float) -> Run:
+    keep, deviation = text_places(traces, run.rates, layout, fresh)
+    # No budget passes a wall, where acceptance is 0, or a position that is refused for sure.
+    loss = -np.log(np.maximum(line.laid_out(keep, run.rates.keep), np.exp(-2 * SURE)))
+    return Run(run.first, _sums(loss), _sums(line.laid_out(deviation, run.rates.deviation)))
+
+
+def _total(legs: Iterator[FloatArray]) -> FloatArray:
+    return reduce(np.add, legs)
 
 
 def _sums(values: FloatArray) -> FloatArray:
@@ -76,3 +124,36 @@ def _sums(values: FloatArray) -> FloatArray:
     sums = np.zeros(len(values) + 1)
     np.cumsum(values, out=sums[1:])
     return sums
+
+
+def _ends_as_recorded(traces: Traces) -> FloatArray:
+    """``[R]``: how often a draft that ends in a wrong end token was accepted whole when it was recorded.
+
+    Lengths of recorded texts have that in them, so only what exceeds it ends a text early. Infinite for other drafts.
+    """
+    wrong = traces.ended & (traces.start + traces.length < traces.output_tokens[traces.generation])
+    row = np.flatnonzero(wrong & (traces.length > 0))
+    recorded = np.full(traces.rounds, np.inf)
+    recorded[row] = traces.recorded_survival[row, traces.length[row] - 1]
+    return recorded
+
+
+def text_places(traces: Traces, rule: Rates, layout: Layout, fresh: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """``[G, T]`` acceptance rate and deviation at each place of the text, from the position that was visited there.
+
+    Loss 1 - α and deviation, both of which scale with TV(p, q), are taken `fresh` times. Places of bonus tokens were
+    not drafted; they take the mean over the generation.
+    """
+    visited = traces.exists & (np.arange(traces.block_size) <= traces.accepted[:, None])
+    row, k = np.nonzero(visited)
+    generation, place = traces.generation[row], traces.start[row] + k
+    inside = place < traces.output_tokens[generation]
+    row, k, generation, place = row[inside], k[inside], generation[inside], place[inside]
+    tables = []
+    for values in (rule.alpha, rule.deviation):
+        table = np.full(layout.left.shape, np.nan)
+        table[generation, place] = values[row, k]
+        known = ~np.isnan(table)
+        mean = np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        tables.append(np.where(known, table, mean[:, None]))
+    return 1 - np.minimum(fresh * (1 - tables[0]), 1.0), np.minimum(fresh * tables[1], 1.0)

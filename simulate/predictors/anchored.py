@@ -76,7 +76,7 @@ class FittedAnchored:
     def overshoot(self, point: Point) -> float:
         """Expected nats a visited position, over the lossless traces as the rule would visit them."""
         traces = self.evidence.rounds_for("anchored").lossless(point.effort, point.block_size)
-        rule = rates(point.acceptance_rule, traces)
+        rule = rates(point.leniency, traces)
         reach = (rule.reach() * traces.exists)[:, : point.block_size]
         nats = overshoot_nats(rule.keep, traces.p_y, traces.q_y)[:, : point.block_size]
         return float((reach * nats).sum() / reach.sum())

@@ -62,7 +62,7 @@ class FittedClosedForm:
 
     def _rates(self, point: Point) -> tuple[FloatArray, FloatArray]:
         """``[1 + R]`` acceptance rate and expected deviation of a visited position."""
-        lam = linear_leniency(point.acceptance_rule)
+        lam = linear_leniency(point.leniency)
         if lam is None:
             return self._visited_means(point)
         index, effort = self.evidence.effort(point.effort)
@@ -73,7 +73,7 @@ class FittedClosedForm:
         traces = self.evidence.rounds_for(f"closed-form with rule {point.rule}").lossless(point.effort, 1)
         visited = np.arange(traces.block_size) <= traces.accepted[:, None]
         visited &= traces.exists
-        rule = rates(point.acceptance_rule, traces)
+        rule = rates(point.leniency, traces)
         weights = self.evidence.weights(traces)
         count = weights @ traces.by_generation(visited.sum(axis=1).astype(np.float64))
         alpha = weights @ traces.by_generation((visited * rule.alpha).sum(axis=1)) / count

@@ -53,7 +53,7 @@ class FittedCorrelated:
 
     def at(self, point: Point) -> Outcome:
         traces = self.evidence.rounds_for("correlated").lossless(point.effort, point.block_size)
-        rule = rates(point.acceptance_rule, traces)
+        rule = rates(point.leniency, traces)
         loss = np.where(traces.exists, 1 - rule.alpha, 0.0)
         by_position = _position_means(loss, traces)[: point.block_size]
         deviation = _position_means(rule.deviation, traces)[: point.block_size]

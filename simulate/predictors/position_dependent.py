@@ -16,6 +16,7 @@ from specfrontier.simulate.outcome import Outcome
 from specfrontier.simulate.predictors.base import predictor
 from specfrontier.simulate.predictors.independent import RoundLaw, outcome_of_rounds, texts_of
 from specfrontier.theory.rules import Lossless
+from specfrontier.theory.rules.schedule import as_schedule
 from specfrontier.theory.tokens import token_law
 
 __all__ = ["FittedPositionDependent", "PositionDependent"]
@@ -26,7 +27,7 @@ FloatArray = NDArray[np.float64]
 @predictor("position-dependent")
 @dataclass(frozen=True)
 class PositionDependent:
-    """Independent rounds with one conditional acceptance rate a position: α_k(λ) = 1 - (1 - λ)(1 - α_k(0)).
+    """Independent rounds with one conditional acceptance rate a position: α_k(λ_k) = 1 - (1 - λ_k)(1 - α_k(0)).
 
     Args:
         acceptance: lossless conditional rates α_1(0), α_2(0), ... that hold for every effort, for instance from a
@@ -81,10 +82,11 @@ class FittedPositionDependent:
 
     def _by_position(self, point: Point) -> tuple[FloatArray, FloatArray]:
         """``[B]`` rejection rate and deviation at each position under the point's rule."""
-        lam = linear_leniency(point.acceptance_rule)
-        if lam is None:
+        schedule = as_schedule(point.leniency)
+        leniencies = [linear_leniency(schedule.rule_at(k)) for k in range(point.block_size)]
+        if None in leniencies:
             return self._from_rounds(point)
-        distance = self._distances(point)
+        lam, distance = np.array(leniencies, dtype=np.float64), self._distances(point)
         return (1 - lam) * distance, lam * distance
 
     def _distances(self, point: Point) -> FloatArray:
@@ -105,7 +107,7 @@ class FittedPositionDependent:
             )
         traces = self.evidence.rounds_for(f"position-dependent with rule {point.rule}").lossless(point.effort, 1)
         reach = rates(Lossless(), traces).reach() * traces.exists
-        rule = rates(point.acceptance_rule, traces)
+        rule = rates(point.leniency, traces)
         losses, deviations = (reach * (1 - rule.alpha)).sum(axis=0), (reach * rule.deviation).sum(axis=0)
         weight = reach.sum(axis=0)
         if not self.options.by_position:

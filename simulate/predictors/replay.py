@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.acceptance import Rates, rates
-from specfrontier.simulate.chain import Layout, chain
-from specfrontier.simulate.costs import Costs
+from specfrontier.simulate.acceptance import rates_by_run
+from specfrontier.simulate.chain import chain
 from specfrontier.simulate.events import simulate_generations
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.fresh_starts import fresh_start_factor
 from specfrontier.simulate.grid import Effort, Point
+from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.outcome import Outcome, Totals
 from specfrontier.simulate.predictors.base import predictor
@@ -90,18 +90,15 @@ class _Recording:
     traces: Traces
     evidence: Evidence
     options: Replay
-    _layouts: dict[int, Layout] = field(default_factory=dict)
     _slots: dict[tuple[Effort, int], Slots] = field(default_factory=dict)
-    _rates: tuple[str, Rates] | None = None
     _walks: tuple[str, Walks] | None = None
 
     def totals(self, point: Point) -> Totals:
         """``[G]`` expected totals of each generation, decoded under `point`."""
-        if self.options.rounds is None:
-            layout, rule = self._layout(point.block_size), self._rates_of(point)
-            return replay_totals(self.traces, layout, rule, point, self.evidence.costs, self.fresh)
-        generator = np.random.default_rng(self.options.seed)
         walks, slots = self._walks_of(point), self._slots_of(point)
+        if self.options.rounds is None:
+            return replay_totals(walks, slots)
+        generator = np.random.default_rng(self.options.seed)
         return simulate_generations(walks, slots, rounds=self.options.rounds, generator=generator).totals()
 
     @cached_property
@@ -115,55 +112,52 @@ class _Recording:
         return fresh_start_factor(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
 
     @cached_property
+    def layout(self) -> Layout:
+        """Where the rounds started."""
+        return self._layout(self.traces.block_size)
+
+    @cached_property
     def line(self) -> Line:
         """The rounds along a line."""
-        return Line.of(self.traces, self._layout(self.traces.block_size))
+        return Line.of(self.traces, self.layout)
 
     def _layout(self, block_size: int) -> Layout:
-        if block_size not in self._layouts:
-            self._layouts[block_size] = Layout.of(self.traces, block_size, self.evidence.profile.max_new_tokens)
-        return self._layouts[block_size]
+        return Layout.of(self.traces, block_size, self.evidence.profile.max_new_tokens)
 
     def _slots_of(self, point: Point) -> Slots:
         key = point.effort, point.block_size
         if key not in self._slots:
             layout = self._layout(point.block_size)
-            self._slots[key] = Slots.of(self.line, layout, self.evidence.costs, point.effort, point.block_size)
+            seconds = layout.round_s(self.evidence.costs, point.effort)
+            self._slots[key] = Slots.of(self.line, layout, point.block_size, seconds)
         return self._slots[key]
 
-    def _rates_of(self, point: Point) -> Rates:
-        """Of the last rule that was asked for: a grid goes through the block sizes of one rule after another."""
-        if self._rates is None or self._rates[0] != point.rule:
-            self._rates = point.rule, rates(point.acceptance_rule, self.traces, average=self.options.average)
-        return self._rates[1]
-
     def _walks_of(self, point: Point) -> Walks:
+        """Of the last leniency that was asked for: a grid goes through its block sizes one after another."""
         if self._walks is None or self._walks[0] != point.rule:
-            layout, rule = self._layout(self.traces.block_size), self._rates_of(point)
-            self._walks = point.rule, Walks.of(self.traces, layout, self.line, rule, self.fresh)
+            leniency = rates_by_run(point.leniency, self.traces, average=self.options.average)
+            self._walks = point.rule, Walks.of(self.traces, self.layout, self.line, leniency, self.fresh)
         return self._walks[1]
 
 
-def replay_totals(
-    traces: Traces, layout: Layout, rule: Rates, point: Point, costs: Costs, fresh: float = 1.0
-) -> Totals:
-    """Chain the rounds of each generation under `rule`, cut to the point's block size.
+def replay_totals(walks: Walks, slots: Slots) -> Totals:
+    """Expected totals ``[G]`` of each generation, over the chain of its rounds.
 
     Args:
-        traces: recorded rounds.
-        layout: which of them stands for which start.
-        rule: the rule's rates on them.
-        point: effort and block size.
-        costs: seconds.
-        fresh: as in ``simulate.chain``.
+        walks: of a leniency on recorded rounds.
+        slots: of a block size, on the same line, with the seconds of rounds.
     """
-    run = chain(traces, layout, rule, point.block_size, fresh)
-    seconds = costs.round_s(point.effort, layout.requested, layout.verified, layout.context, layout.forwards)
+    run = chain(walks, slots)
+
+    def expected(values: FloatArray) -> FloatArray:
+        total: FloatArray = (run.starts * values).sum(axis=1)
+        return total
+
     return Totals(
-        tokens=traces.output_tokens - (run.starts * run.lost).sum(axis=1),
+        tokens=slots.left[:: walks.line.width] - expected(run.lost),
         rounds=run.starts.sum(axis=1),
-        accepted=(run.starts * run.accepted).sum(axis=1),
-        visited=(run.starts * run.visited).sum(axis=1),
-        deviation=(run.starts * run.deviation).sum(axis=1),
-        decode_s=(run.starts * seconds).sum(axis=1),
+        accepted=expected(run.accepted),
+        visited=expected(run.visited),
+        deviation=expected(run.deviation),
+        decode_s=expected(slots.seconds.reshape(run.starts.shape)),
     )

@@ -12,6 +12,7 @@ from specfrontier.simulate import Effort, Point
 from specfrontier.simulate.acceptance import rates
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.rules import AcceptanceRule, Clip, Lenience, Linear, TypicalAcceptance
+from specfrontier.theory.rules.schedule import Leniency, as_schedule, leniency_from_spec
 
 V, B = 3, 3
 
@@ -43,22 +44,24 @@ def all_drafts(seed: int) -> tuple[Traces, np.ndarray]:
     return traces, q_y.prod(axis=1)
 
 
-def survival_by_enumeration(seed: int, rule: AcceptanceRule) -> np.ndarray:
+def survival_by_enumeration(seed: int, leniency: Leniency) -> np.ndarray:
     """P(at least n drafted tokens are accepted), summed over the tree of accepted prefixes."""
     p, q = tabular_pair(seed)
+    rules = [as_schedule(leniency).rule_at(k) for k in range(B)]
     out = np.zeros(B)
     for n in range(1, B + 1):
         for y in itertools.product(range(V), repeat=n):
-            out[n - 1] += np.prod([(q[y[:k]] * rule.acceptance(p[y[:k]], q[y[:k]]))[y[k]] for k in range(n)])
+            out[n - 1] += np.prod([(q[y[:k]] * rules[k].acceptance(p[y[:k]], q[y[:k]]))[y[k]] for k in range(n)])
     return out
 
 
 RULES = [Linear(0.0), Linear(0.4), Clip(1.7), Lenience(0.5)]
+SCHEDULES = [leniency_from_spec(spec) for spec in ("linear:1.0@1/lossless", "clip:4.0@1/linear:0.4@2/lossless")]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.spec)
+@pytest.mark.parametrize("rule", [*RULES, *SCHEDULES], ids=lambda r: r.spec)
 @pytest.mark.parametrize("seed", range(3))
-def test_survival_of_drawn_tokens_is_exact_in_expectation(rule: AcceptanceRule, seed: int) -> None:
+def test_survival_of_drawn_tokens_is_exact_in_expectation(rule: Leniency, seed: int) -> None:
     traces, weight = all_drafts(seed)
     found = rates(rule, traces)
     assert weight @ found.survival() == pytest.approx(survival_by_enumeration(seed, rule), abs=1e-12)

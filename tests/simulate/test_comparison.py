@@ -54,9 +54,11 @@ def test_bias_is_signed_and_errors_are_relative() -> None:
     assert score["coverage"] == 0
 
 
-def test_measured_rules_by_position_are_passed_over() -> None:
-    table = measured().assign(rule=["linear:0.0", "linear:1.0@1-3/lossless", *measured()["rule"][2:]])
-    assert compare(table, predicted()).score("mine", "throughput")["points"] == 3
+def test_rules_by_position_are_scored_where_they_were_predicted() -> None:
+    rules = ["linear:0.0", "linear:1.0@1-3/lossless", *measured()["rule"][2:]]
+    assert compare(measured().assign(rule=rules), predicted()).score("mine", "throughput")["points"] == 3
+    both = compare(measured().assign(rule=rules), predicted().assign(rule=rules))
+    assert both.score("mine", "throughput")["points"] == 4
 
 
 def test_fitted_points_are_never_scored() -> None:

@@ -8,9 +8,12 @@ from toy_world import World
 from toy_world import study as toy_study
 
 from specfrontier.simulate import Effort, Grid, Recorded, Traces, predict
-from specfrontier.simulate.acceptance import rates
-from specfrontier.simulate.chain import Layout, chain
+from specfrontier.simulate.acceptance import rates_by_run
+from specfrontier.simulate.chain import chain
 from specfrontier.simulate.fresh_starts import fresh_start_factor
+from specfrontier.simulate.layout import Layout
+from specfrontier.simulate.line import Line, Slots
+from specfrontier.simulate.walks import Walks
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +29,13 @@ def lossless(case: Case) -> Traces:
 def test_a_text_seen_from_afar_is_harder_than_from_nearby(deep: Case) -> None:
     """Without the factor, replaying the recording takes more rounds than it took; with it, as many."""
     traces = lossless(deep)
-    rule, layout = rates(traces.point.acceptance_rule, traces), Layout.of(traces, 16, 64)
-    factor = fresh_start_factor(traces, 64)
+    own, layout = rates_by_run(traces.point.leniency, traces), Layout.of(traces, 16, 64)
+    line = Line.of(traces, layout)
+    slots, factor = Slots.of(line, layout, 16), fresh_start_factor(traces, 64)
+    plain, corrected = (chain(Walks.of(traces, layout, line, own, x), slots).starts.sum() for x in (1.0, factor))
     assert factor < 0.9
-    assert chain(traces, layout, rule, 16).starts.sum() > 1.02 * traces.rounds
-    assert chain(traces, layout, rule, 16, factor).starts.sum() == pytest.approx(traces.rounds, rel=1e-3)
+    assert plain > 1.02 * traces.rounds
+    assert corrected == pytest.approx(traces.rounds, rel=1e-3)
 
 
 @pytest.mark.parametrize("world", ["hard", "deep"])

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from specfrontier.profile import EffortProfile, Estimate, Profile, VerifyCost
-from specfrontier.theory.rules import rule_from_spec
+from specfrontier.theory.rules.schedule import as_schedule, leniency_from_spec
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -132,7 +132,8 @@ class Decoder:
         return p, q
 
     def _round(self, problem: Ints, place: Ints, before: Ints, rng: np.random.Generator) -> dict[str, Any]:
-        w, rule, n = self.world, rule_from_spec(self.rule), len(problem)
+        w, schedule, n = self.world, as_schedule(leniency_from_spec(self.rule)), len(problem)
+        rules = [schedule.rule_at(k) for k in range(self.block_size)]
         requested = np.minimum(self.block_size, w.limit - place)
         factor = np.exp(w.common * rng.standard_normal(n) - w.common**2 / 2)
         P, Q = np.zeros((2, n, self.block_size + 1, 3))
@@ -145,17 +146,17 @@ class Decoder:
         ends = np.where((Y[:, :B] == END).any(axis=1), (Y[:, :B] == END).argmax(axis=1) + 1, B)
         drafted = np.minimum(ends, requested)
         exists = np.arange(B) < drafted[:, None]
-        keep = rule.acceptance_of(P[:, :B], Q[:, :B], Y[:, :B])
+        keep = by_position([r.acceptance_of(P[:, k], Q[:, k], Y[:, k]) for k, r in enumerate(rules)])
         stops = (rng.random((n, B)) > keep) | ~exists
         accepted = np.where(stops.any(axis=1), stops.argmax(axis=1), B)
         row = np.arange(n)
         at = np.minimum(accepted, B - 1)
-        residual = rule.residual(P[row, at], Q[row, at], Y[row, at])
+        residual = by_position([r.residual(P[:, k], Q[:, k], Y[:, k]) for k, r in enumerate(rules)])[row, at]
         follows = draw(np.where((accepted < drafted)[:, None], residual, P[row, accepted]), rng)
         last_kept = Y[row, np.maximum(accepted - 1, 0)]
         ended = (accepted > 0) & (last_kept == END)
         emitted = np.minimum(accepted + ~ended, w.limit - place)
-        law = rule.output_law(P[:, :B], Q[:, :B])
+        law = by_position([r.output_law(P[:, k], Q[:, k]) for k, r in enumerate(rules)])
 
         def cut(values: Floats) -> list[Floats]:
             return [v[:m] for v, m in zip(values, drafted, strict=True)]
@@ -170,9 +171,14 @@ class Decoder:
             "tv": cut(0.5 * np.abs(P - Q)[:, :B].sum(-1)),
             "p_y": cut(np.take_along_axis(P, Y[..., None], -1)[:, :B, 0]),
             "q_y": cut(np.take_along_axis(Q, Y[..., None], -1)[:, :B, 0]),
-            "acceptance": cut(rule.acceptance_rate(P[:, :B], Q[:, :B])),
+            "acceptance": cut(by_position([r.acceptance_rate(P[:, k], Q[:, k]) for k, r in enumerate(rules)])),
             "deviation": cut(0.5 * np.abs(law - P[:, :B]).sum(-1)),
         }
+
+
+def by_position(values: list[Floats]) -> Floats:
+    """``[B]`` arrays ``[n, ...]`` as one ``[n, B, ...]``."""
+    return np.stack(values, axis=1)
 
 
 def draw(laws: Floats, rng: np.random.Generator) -> Ints:

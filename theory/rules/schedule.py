@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from specfrontier.theory.rules.base import AcceptanceRule
 from specfrontier.theory.rules.registry import rule_from_spec
@@ -30,12 +32,12 @@ class RuleSchedule:
 
         Canonical: schedules that treat every position alike have equal specs. ``leniency_from_spec`` is the inverse.
         """
-        parts, start = [], 0
-        while (stop := self.run_end(start)) is not None:
+        runs = list(self.runs())
+        parts = []
+        for (start, rule), (stop, _) in pairwise(runs):
             positions = f"{start + 1}-{stop}" if stop > start + 1 else f"{stop}"
-            parts.append(f"{self.rules[start].spec}@{positions}")
-            start = stop
-        return "/".join([*parts, self.rules[start].spec])
+            parts.append(f"{rule.spec}@{positions}")
+        return "/".join([*parts, runs[-1][1].spec])
 
     @property
     def parameter(self) -> None:
@@ -53,6 +55,13 @@ class RuleSchedule:
             if self.rules[later] != rule:
                 return later
         return None
+
+    def runs(self) -> Iterator[tuple[int, AcceptanceRule]]:
+        """Every run of positions with one rule: its first position (0-based), and the rule."""
+        first: int | None = 0
+        while first is not None:
+            yield first, self.rule_at(first)
+            first = self.run_end(first)
 
 
 Leniency = AcceptanceRule | RuleSchedule
