@@ -1,0 +1,74 @@
+"""The main job: one recording for the profile and for what it predicts, in turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specfrontier.profiling import main_job, results
+from specfrontier.profiling.job import Job, open_store
+
+
+@pytest.fixture
+def made(
+    monkeypatch: pytest.MonkeyPatch, toy_folder: Path, masked_pair: Any, task: Any, tmp_path: Path
+) -> tuple[main_job.MainJob, list[str]]:
+    """A main job on the toy pair, and the order in which (problem, configuration) were measured."""
+    out, order = tmp_path / "run", []
+    store = open_store(masked_pair.file, out, seed=0, settings={})
+    monkeypatch.setattr(main_job, "open_job", lambda *_, **__: Job(masked_pair, task, task.problems(6), store))
+    add = store.add
+
+    def noted(problem: Any, rounds: Any) -> None:
+        order.append(problem["problem"])
+        add(problem, rounds)
+
+    monkeypatch.setattr(store, "add", noted)
+    monkeypatch.setattr(main_job, "_draw", lambda *_: [])
+    said: list[str] = []
+    job = main_job.run_main_job(str(toy_folder / "toy-masked.toml"), out, budget_s=0.0, say=said.append)
+    assert any("in turns" in line for line in said)
+    return job, order
+
+
+def test_every_configuration_takes_its_turn_on_a_problem_before_the_next_begins(
+    made: tuple[main_job.MainJob, list[str]],
+) -> None:
+    _, order = made
+    problems = list(dict.fromkeys(order))
+    assert len(problems) == main_job.FEWEST_PROBLEMS
+    assert order == [problem for problem in problems for _ in range(order.count(problem))]
+    assert len({order.count(problem) for problem in problems}) == 1
+
+
+def test_what_the_profile_rests_on_is_in_no_score(made: tuple[main_job.MainJob, list[str]]) -> None:
+    job, _ = made
+    table = job.comparison.table
+    rows = table[(table["predictor"] == "anchored") & (table["figure"] == "throughput")]
+    scored = dict(zip(rows["rule"], rows["scored"], strict=True))
+    assert scored == {"lossless": False, "linear:0.5": True}
+
+
+def test_predictions_read_nothing_that_they_are_scored_on(
+    made: tuple[main_job.MainJob, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same job predicts the same when the scored configurations are not in its folder."""
+    job, _ = made
+    tables = results.read_run(job.folder)
+    held_out = set(tables.configurations.loc[tables.configurations["rule"] == "linear:0.5", "config"])
+    assert held_out
+    without = replace(
+        tables,
+        configurations=tables.configurations[~tables.configurations["config"].isin(held_out)],
+        rounds=tables.rounds[~tables.rounds["config"].isin(held_out)],
+        problems=tables.problems[~tables.problems["config"].isin(held_out)],
+    )
+    monkeypatch.setattr(results, "read_run", lambda _: without)
+    again = results.predictions_of(
+        job.folder, job.profile, rules=("lossless", "linear:0.5"), predictors=main_job.PREDICTORS
+    )
+    columns = ["predictor", "steps", "rule", "throughput", "latency", "fitted"]
+    assert again[columns].to_dict("records") == job.predictions[columns].to_dict("records")
