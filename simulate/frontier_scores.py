@@ -16,6 +16,9 @@ FloatArray = NDArray[np.float64]
 _SPEEDS = {"throughput": True, "latency": False}
 _QUALITIES = ("accuracy", "agreement")
 
+#: Lossless configurations agree fully, but for rounding.
+_ROUNDING = 1e-9
+
 
 def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
     """Compare predicted and measured frontiers in each plane of a speed and a quality.
@@ -27,7 +30,10 @@ def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
         One row a predictor and plane: `points`; sizes of both frontiers; `overlap`, the Jaccard index of the two
         sets of configurations; `found`, the share of the measured frontier that was predicted; `hypervolume_ratio`,
         predicted over measured; `attained`, the measured hypervolume of the configurations predicted to be on the
-        frontier over that of the measured frontier: what deploying the prediction would really give.
+        frontier over that of the measured frontier: what deploying the prediction would really give; `regret`, the
+        share of speed lost by the configuration that the prediction recommends against the fastest measured one,
+        both with quality of at least a floor (the one as predicted, the other as measured), on average over floors
+        at the measured qualities; `below_floor`, by how much the recommended one then misses its floor, on average.
     """
     rows = []
     for name, group in scored.groupby("predictor", sort=False):
@@ -55,7 +61,29 @@ def _plane(predicted: FloatArray, measured: FloatArray, maximise: tuple[bool, bo
         "found": float(both.sum() / on_measured.sum()),
         "hypervolume_ratio": _ratio(hypervolume(predicted, corner, maximise=maximise), whole),
         "attained": _ratio(hypervolume(measured[on_predicted], corner, maximise=maximise), whole),
+        **_recommended(predicted, measured, maximise[0]),
     }
+
+
+def _recommended(predicted: FloatArray, measured: FloatArray, more: bool) -> dict[str, float]:
+    """What recommending from predictions costs, over floors of quality that both sides can meet."""
+    regrets, misses = [], []
+    for floor in np.unique(measured[:, 1]):
+        allowed = predicted[:, 1] >= floor - _ROUNDING
+        if not allowed.any():
+            continue
+        chosen = _fastest(predicted, allowed, more)
+        best = _fastest(measured, measured[:, 1] >= floor, more)
+        speed, fastest = measured[chosen, 0], measured[best, 0]
+        regrets.append(1 - (speed / fastest if more else fastest / speed))
+        misses.append(max(floor - measured[chosen, 1], 0.0))
+    if not regrets:
+        return {"regret": float("nan"), "below_floor": float("nan")}
+    return {"regret": float(np.mean(regrets)), "below_floor": float(np.mean(misses))}
+
+
+def _fastest(points: FloatArray, allowed: NDArray[np.bool_], more: bool) -> int:
+    return int(np.where(allowed, points[:, 0] if more else -points[:, 0], -np.inf).argmax())
 
 
 def _reference(points: FloatArray, maximise: tuple[bool, bool]) -> FloatArray:

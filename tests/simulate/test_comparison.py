@@ -11,6 +11,7 @@ import pytest
 from specfrontier.errors import InputError
 from specfrontier.schema import MEASUREMENTS, PREDICTIONS
 from specfrontier.simulate import compare
+from specfrontier.simulate.frontier_scores import _recommended
 
 THROUGHPUT = np.array([100.0, 150.0, 120.0, 200.0, 170.0])
 ACCURACY = np.array([0.90, 0.80, 0.85, 0.60, 0.75])
@@ -45,6 +46,25 @@ def test_a_perfect_prediction_scores_zero_and_finds_the_whole_frontier() -> None
     plane = found.frontiers[found.frontiers["speed"] == "throughput"].iloc[0]
     assert (plane["overlap"], plane["found"], plane["attained"]) == (1, 1, 1)
     assert plane["hypervolume_ratio"] == pytest.approx(1)
+    assert (plane["regret"], plane["below_floor"]) == (0, 0)
+
+
+def test_regret_is_the_speed_lost_by_recommending_from_the_prediction() -> None:
+    """Two configurations of equal quality, the slower one predicted to be the faster: all floors lose its share."""
+    fast, slow = 100.0, 80.0
+    predictions = np.array([[70.0, 0.9], [90.0, 0.9]])
+    measurements = np.array([[fast, 0.9], [slow, 0.9]])
+    found = _recommended(predictions, measurements, more=True)
+    assert found == {"regret": pytest.approx(1 - slow / fast), "below_floor": 0.0}
+    seconds = _recommended(1 / predictions * [1, 0.81], 1 / measurements * [1, 0.81], more=False)
+    assert seconds["regret"] == pytest.approx(1 - slow / fast)
+
+
+def test_a_recommendation_that_misses_its_floor_says_by_how_much() -> None:
+    """Quality is predicted 0.1 too high for the fast one: of two floors, the upper is missed by 0.1."""
+    found = _recommended(np.array([[90.0, 0.9], [60.0, 0.9]]), np.array([[90.0, 0.8], [60.0, 0.9]]), more=True)
+    assert found["below_floor"] == pytest.approx(0.1 / 2)
+    assert found["regret"] == pytest.approx((0 + 1 - 90 / 60) / 2)
 
 
 def test_bias_is_signed_and_errors_are_relative() -> None:
