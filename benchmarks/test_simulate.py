@@ -150,7 +150,7 @@ def test_a_hundred_times_faster_than_a_loop_and_linear_in_rounds(evidence: Evide
     def simulate(rounds: int) -> tuple[float, float]:
         start, generator = time.process_time(), np.random.default_rng(0)
         line = Line.of(recorded, layout)
-        walks = Walks.of(recorded, layout, line, leniency)
+        walks = Walks.of(recorded, line, leniency, overshoot=False)
         slots = Slots.of(line, layout, size, layout.round_s(costs, Effort(1)))
         found = simulate_generations(walks, slots, rounds=rounds, generator=generator)
         seconds = time.process_time() - start

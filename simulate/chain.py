@@ -51,7 +51,7 @@ class Chain:
 
     Attributes:
         starts: u_t, the probability that a round starts after t tokens.
-        accepted, visited, deviation: expected totals of a round that starts there, within the text.
+        accepted, visited, deviation, overshoot: expected totals of a round that starts there, within the text.
         lost: expected tokens that such a round cuts off the recorded text by ending it early.
     """
 
@@ -59,6 +59,7 @@ class Chain:
     accepted: FloatArray
     visited: FloatArray
     deviation: FloatArray
+    overshoot: FloatArray
     lost: FloatArray
 
 
@@ -91,7 +92,6 @@ def _chain_part(walks: Walks, slots: Slots, part: slice) -> Chain:
     kept = np.where(inside, survival[:, 1:], 0.0)
     # A position is visited if the one before it was accepted; the last of a draft or of the text opens none.
     reach = np.where(inside, survival[:, :-1], 0.0)
-    deviation = np.where(inside, np.diff(walks.deviated(entry, counts), axis=1), 0.0)
     ends = (ahead <= room) & (ahead < left)
     after = np.where(ends, ahead, 0)
     ending = np.where(ends, walks.closes[part], 0.0) * np.take_along_axis(survival, after[:, None], axis=1)[:, 0]
@@ -99,7 +99,8 @@ def _chain_part(walks: Walks, slots: Slots, part: slice) -> Chain:
         starts=_starts(survival, ending, after, walks.line.width),
         accepted=kept.sum(axis=1),
         visited=reach.sum(axis=1),
-        deviation=(reach * deviation).sum(axis=1),
+        deviation=(reach * np.diff(walks.deviated(entry, counts), axis=1)).sum(axis=1),
+        overshoot=(reach * np.diff(walks.overshot(entry, counts), axis=1)).sum(axis=1),
         lost=ending * (left - after),
     )
     within = left > 0

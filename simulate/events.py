@@ -66,6 +66,7 @@ class Generations:
             accepted=mean(self.accepted),
             visited=mean(self.visited),
             deviation=mean(self.deviation),
+            overshoot=np.full(len(count), np.nan),  # a figure of quality, which exact sums give
             decode_s=mean(self.decode_s),
         )
 

@@ -48,7 +48,7 @@ def fresh_start_factor(traces: Traces, limit: int, *, average: bool = True) -> f
     slots = Slots.of(line, layout, size)
 
     def surplus(factor: float) -> float:
-        walks = Walks.of(traces, layout, line, (RunRates(0, own),), factor)
+        walks = Walks.of(traces, line, (RunRates(0, own),), factor, overshoot=False)
         return float(chain(walks, slots).starts.sum()) / traces.rounds - 1
 
     return _root(surplus, 0.0, _MOST)

@@ -37,6 +37,7 @@ class Line:
         entries: N, entries in all, walls past the last text included that no walk looks beyond.
         texts: indices of places into ``[G T]``, and their entries.
         drafts: indices of drafted positions into ``[R B]``, and their entries.
+        visited: indices of visited positions into ``[R B]``, and of their places into ``[G T]``.
     """
 
     width: int
@@ -47,6 +48,7 @@ class Line:
     entries: int
     texts: tuple[IntArray, IntArray]
     drafts: tuple[IntArray, IntArray]
+    visited: tuple[IntArray, IntArray]
 
     @classmethod
     def of(cls, traces: Traces, layout: Layout) -> Line:
@@ -72,6 +74,7 @@ class Line:
             entries=int(entries.sum()) + 2 * traces.block_size,
             texts=(place - place // width, entry[place]),
             drafts=(rows[started][owner] * traces.block_size + k, entry[started][owner] + k),
+            visited=_visited(traces, width - 1),
         )
 
     def laid_out(self, texts: FloatArray, drafts: FloatArray) -> FloatArray:
@@ -80,6 +83,25 @@ class Line:
         for source, (index, entry) in ((texts, self.texts), (drafts, self.drafts)):
             values[entry] = source.take(index)
         return values
+
+    def at_places(self, values: FloatArray) -> FloatArray:
+        """``[G, T]``: values ``[R, B]`` at each place of the text, from the position that was visited there.
+
+        Places of bonus tokens were not drafted; they take the mean over the generation.
+        """
+        table = np.full((len(self.entry) // self.width, self.width - 1), np.nan)
+        table.ravel()[self.visited[1]] = values.take(self.visited[0])
+        known = ~np.isnan(table)
+        mean = np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return np.where(known, table, mean[:, None])
+
+
+def _visited(traces: Traces, longest: int) -> tuple[IntArray, IntArray]:
+    """Visited positions as indices into ``[R B]``, and their places within the texts as indices into ``[G T]``."""
+    row, k = np.nonzero(traces.exists & (np.arange(traces.block_size) <= traces.accepted[:, None]))
+    generation, place = traces.generation[row], traces.start[row] + k
+    inside = place < traces.output_tokens[generation]
+    return (row * traces.block_size + k)[inside], (generation * longest + place)[inside]
 
 
 @dataclass(frozen=True)

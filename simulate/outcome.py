@@ -23,6 +23,7 @@ class Outcome:
         acceptance: accepted over visited positions.
         agreement: 1 - expected TV(output law, p) over visited positions.
         deviation: expected sum of TV(output law, p) over the visited positions of a problem.
+        overshoot: expected nats likewise (``simulate.overshoot``); NaN from predictors that do not follow tokens.
     """
 
     throughput: FloatArray
@@ -31,6 +32,7 @@ class Outcome:
     acceptance: FloatArray
     agreement: FloatArray
     deviation: FloatArray
+    overshoot: FloatArray
 
     def interval(self, name: str, level: float) -> tuple[float, float, float]:
         """Estimate and percentile interval of one figure; NaN ends if there are no replicates."""
@@ -54,6 +56,7 @@ class Totals:
     accepted: FloatArray
     visited: FloatArray
     deviation: FloatArray
+    overshoot: FloatArray
     decode_s: FloatArray
 
     def resampled(self, weights: FloatArray) -> Totals:
@@ -80,4 +83,5 @@ class Totals:
             acceptance=self.accepted / visited,
             agreement=1 - self.deviation / visited,
             deviation=self.deviation,
+            overshoot=self.overshoot,
         )

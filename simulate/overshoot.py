@@ -33,4 +33,5 @@ def overshoot_nats(keep: FloatArray, p_y: FloatArray, q_y: FloatArray) -> FloatA
     over = (q_y > p_y) & (keep > 0)
     ratio = np.divide(p_y, q_y, out=np.ones_like(p_y), where=over)
     gained = np.log(np.where(over, keep, 1.0)) - np.log(np.maximum(ratio, np.exp(-MOST_NATS)))
-    return np.where(over, keep * np.minimum(gained, MOST_NATS) - keep + ratio, 0.0)
+    nats = keep * np.minimum(gained, MOST_NATS) - keep + ratio
+    return np.where(over, np.maximum(nats, 0.0), 0.0)  # rounding may carry a term of 0 below it

@@ -18,7 +18,7 @@ from specfrontier.simulate.predictors import FittedPredictor, Predictor, predict
 
 __all__ = ["predict"]
 
-_FIGURES = ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "deviation")
+_FIGURES = ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "deviation", "overshoot")
 
 
 def predict(

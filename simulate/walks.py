@@ -14,12 +14,12 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from specfrontier.simulate.acceptance import SURE, Rates, RunRates
-from specfrontier.simulate.layout import Layout
+from specfrontier.simulate.acceptance import SURE, RunRates
 from specfrontier.simulate.line import Line
+from specfrontier.simulate.overshoot import overshoot_nats
 from specfrontier.simulate.traces import Traces
 
-__all__ = ["Run", "Walks", "text_places"]
+__all__ = ["Run", "Walks"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -30,12 +30,14 @@ class Run:
     """Sums along a line of the rule that holds from position `first` of a block on (0-based) to the next run.
 
     Attributes:
-        loss, deviation: ``[N + 1]`` sums of -log(acceptance) and of deviation over all entries before each.
+        loss, deviation, overshoot: ``[N + 1]`` sums of -log(acceptance), of deviation and of nats over all entries
+            before each.
     """
 
     first: int
     loss: FloatArray
     deviation: FloatArray
+    overshoot: FloatArray
 
 
 @dataclass(frozen=True)
@@ -55,20 +57,28 @@ class Walks:
 
     @classmethod
     def of(
-        cls, traces: Traces, layout: Layout, line: Line, leniency: tuple[RunRates, ...], fresh: float = 1.0
+        cls,
+        traces: Traces,
+        line: Line,
+        leniency: tuple[RunRates, ...],
+        fresh: float = 1.0,
+        *,
+        overshoot: bool = True,
     ) -> Walks:
         """Lay out a leniency on recorded rounds.
 
         Args:
-            traces, layout, line: recorded rounds and where they started, for any block size.
+            traces, line: recorded rounds.
             leniency: its rates on them.
             fresh: factor on 1 - α where no recorded round started (``simulate.fresh_starts``).
+            overshoot: whether to sum nats of overshoot too, which takes as long as all the rest; else they are NaN.
         """
-        walks = cls(line, tuple(_run(traces, layout, line, run, fresh) for run in leniency), np.zeros(len(line.entry)))
+        runs = tuple(_run(traces, line, run, fresh, overshoot) for run in leniency)
+        walks = cls(line, runs, np.zeros(len(line.entry)))
         asked = np.exp(walks.spent(line.entry, line.ahead - line.drafted) - walks.spent(line.entry, line.ahead))
         recorded = np.append(_ends_as_recorded(traces), np.inf)[line.ends_with]
         excess = 1 - recorded / np.maximum(asked, np.finfo(float).tiny)
-        return cls(line, walks.runs, np.maximum(excess, 0.0))
+        return cls(line, runs, np.maximum(excess, 0.0))
 
     def spent(self, entry: IntArray, count: IntArray) -> FloatArray:
         """-log of the probability that rounds from `entry` accept their first `count` positions."""
@@ -77,6 +87,10 @@ class Walks:
     def deviated(self, entry: IntArray, count: IntArray) -> FloatArray:
         """Expected deviation over their first `count` positions, were all of them visited."""
         return _total(run.deviation.take(b) - run.deviation.take(a) for run, a, b in self._legs(entry, count))
+
+    def overshot(self, entry: IntArray, count: IntArray) -> FloatArray:
+        """Expected nats of overshoot likewise."""
+        return _total(run.overshoot.take(b) - run.overshoot.take(a) for run, a, b in self._legs(entry, count))
 
     def reach(self, entry: IntArray, budget: FloatArray, most: int) -> IntArray:
         """How many positions rounds from `entry` accept with their budgets; counts above `most` are not exact."""
@@ -108,11 +122,18 @@ def _reach(loss: FloatArray, entry: IntArray, budget: FloatArray, most: int) -> 
     return found - entry
 
 
-def _run(traces: Traces, layout: Layout, line: Line, run: RunRates, fresh: float) -> Run:
-    keep, deviation = text_places(traces, run.rates, layout, fresh)
+def _run(traces: Traces, line: Line, run: RunRates, fresh: float, overshoot: bool) -> Run:
+    """Texts take a loss, a deviation and nats, which all grow with the distance of p and q, `fresh` times."""
+    keep, alpha, deviation = run.rates.keep, run.rates.alpha, run.rates.deviation
+    text_keep = 1 - np.minimum(fresh * (1 - line.at_places(alpha)), 1.0)
+    text_deviation = np.minimum(fresh * line.at_places(deviation), 1.0)
     # No budget passes a wall, where acceptance is 0, or a position that is refused for sure.
-    loss = -np.log(np.maximum(line.laid_out(keep, run.rates.keep), np.exp(-2 * SURE)))
-    return Run(run.first, _sums(loss), _sums(line.laid_out(deviation, run.rates.deviation)))
+    loss = -np.log(np.maximum(line.laid_out(text_keep, keep), np.exp(-2 * SURE)))
+    nats = np.broadcast_to(np.nan, line.entries + 1)
+    if overshoot:
+        over = overshoot_nats(keep, traces.p_y, traces.q_y)
+        nats = _sums(line.laid_out(fresh * line.at_places(over), over))
+    return Run(run.first, _sums(loss), _sums(line.laid_out(text_deviation, deviation)), nats)
 
 
 def _total(legs: Iterator[FloatArray]) -> FloatArray:
@@ -136,24 +157,3 @@ def _ends_as_recorded(traces: Traces) -> FloatArray:
     recorded = np.full(traces.rounds, np.inf)
     recorded[row] = traces.recorded_survival[row, traces.length[row] - 1]
     return recorded
-
-
-def text_places(traces: Traces, rule: Rates, layout: Layout, fresh: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """``[G, T]`` acceptance rate and deviation at each place of the text, from the position that was visited there.
-
-    Loss 1 - α and deviation, both of which scale with TV(p, q), are taken `fresh` times. Places of bonus tokens were
-    not drafted; they take the mean over the generation.
-    """
-    visited = traces.exists & (np.arange(traces.block_size) <= traces.accepted[:, None])
-    row, k = np.nonzero(visited)
-    generation, place = traces.generation[row], traces.start[row] + k
-    inside = place < traces.output_tokens[generation]
-    row, k, generation, place = row[inside], k[inside], generation[inside], place[inside]
-    tables = []
-    for values in (rule.alpha, rule.deviation):
-        table = np.full(layout.left.shape, np.nan)
-        table[generation, place] = values[row, k]
-        known = ~np.isnan(table)
-        mean = np.where(known, table, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        tables.append(np.where(known, table, mean[:, None]))
-    return 1 - np.minimum(fresh * (1 - tables[0]), 1.0), np.minimum(fresh * tables[1], 1.0)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 2
-"""2 added `log_likelihood`, and `deviation` and `fitted` to predictions; what an older file lacks reads as missing."""
+SCHEMA_VERSION = 3
+"""2 added `log_likelihood`, and `deviation` and `fitted` to predictions; 3 added `overshoot` to predictions. What an
+older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -155,6 +156,7 @@ PREDICTIONS = (
             ("agreement", "1 - expected TV(output law, p) a visited position"),
             ("accuracy", "share of problems right, where a quality model was fitted"),
             ("deviation", "expected sum of TV(output law, p) over the visited positions of a problem"),
+            ("overshoot", "expected sum of nats by which tokens that p likes less than q pass, a lower estimate of KL"),
         )
         for suffix, what in (
             ("", ""),

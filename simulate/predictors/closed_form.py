@@ -55,6 +55,7 @@ class FittedClosedForm:
             acceptance=alpha,
             agreement=1 - deviation,
             deviation=deviation * visited,
+            overshoot=np.full_like(deviation, np.nan),
         )
 
     def fitted_on(self, point: Point) -> frozenset[Point]:

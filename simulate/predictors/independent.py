@@ -77,7 +77,7 @@ def texts_of(evidence: Evidence, point: Point) -> Texts:
 
 
 def _figures(law: RoundLaw, point: Point, evidence: Evidence, texts: Texts, whole_texts: bool) -> tuple[float, ...]:
-    """Throughput, latency, tokens a round, acceptance, agreement, deviation: the order of Outcome's fields."""
+    """Throughput, latency, tokens a round, acceptance, agreement, deviation, overshoot: in the order of Outcome."""
     mean = float(law.tokens.mean)
     if whole_texts:
         starts = start_rate(law.tokens, int(texts.lengths[-1]))
@@ -96,4 +96,5 @@ def _figures(law: RoundLaw, point: Point, evidence: Evidence, texts: Texts, whol
         (mean - 1) / visited,
         1 - deviation,
         deviation * visited * rounds,
+        np.nan,
     )

@@ -45,7 +45,7 @@ class Replay:
         average: use acceptance in closed form where there is one (smaller variance); needs drafts that satisfy
             Proposition 2's conditions, or else it is biased by their violation.
         rounds: None sums over all that can happen, in time O(tokens · B) a point; a number draws about that many
-            rounds instead (``simulate.events``), which is faster for long texts and blocks.
+            rounds instead (``simulate.events``), which is faster for long texts and blocks and leaves overshoot out.
         seed: of those draws.
     """
 
@@ -112,14 +112,9 @@ class _Recording:
         return fresh_start_factor(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
 
     @cached_property
-    def layout(self) -> Layout:
-        """Where the rounds started."""
-        return self._layout(self.traces.block_size)
-
-    @cached_property
     def line(self) -> Line:
         """The rounds along a line."""
-        return Line.of(self.traces, self.layout)
+        return Line.of(self.traces, self._layout(self.traces.block_size))
 
     def _layout(self, block_size: int) -> Layout:
         return Layout.of(self.traces, block_size, self.evidence.profile.max_new_tokens)
@@ -135,8 +130,9 @@ class _Recording:
     def _walks_of(self, point: Point) -> Walks:
         """Of the last leniency that was asked for: a grid goes through its block sizes one after another."""
         if self._walks is None or self._walks[0] != point.rule:
+            exact = self.options.rounds is None
             leniency = rates_by_run(point.leniency, self.traces, average=self.options.average)
-            self._walks = point.rule, Walks.of(self.traces, self.layout, self.line, leniency, self.fresh)
+            self._walks = point.rule, Walks.of(self.traces, self.line, leniency, self.fresh, overshoot=exact)
         return self._walks[1]
 
 
@@ -159,5 +155,6 @@ def replay_totals(walks: Walks, slots: Slots) -> Totals:
         accepted=expected(run.accepted),
         visited=expected(run.visited),
         deviation=expected(run.deviation),
+        overshoot=expected(run.overshoot),
         decode_s=expected(slots.seconds.reshape(run.starts.shape)),
     )

@@ -27,7 +27,7 @@ def run_chain(traces: Traces, leniency: Leniency, block_size: int) -> Chain:
     """The chain of `leniency` through recorded rounds."""
     layout = Layout.of(traces, block_size, 64)
     line = Line.of(traces, layout)
-    walks = Walks.of(traces, layout, line, rates_by_run(leniency, traces))
+    walks = Walks.of(traces, line, rates_by_run(leniency, traces))
     return chain(walks, Slots.of(line, layout, block_size))
 
 
@@ -103,7 +103,7 @@ def test_drawn_generations_agree_with_exact_sums(spec: str) -> None:
     traces = Recorded.from_tables(hasty.rounds, hasty.configurations).lossless(Effort(1), 16)
     layout, costs = Layout.of(traces, 8, 64), Costs.from_profile(hasty.profile)
     line = Line.of(traces, layout)
-    walks = Walks.of(traces, layout, line, rates_by_run(leniency_from_spec(spec), traces))
+    walks = Walks.of(traces, line, rates_by_run(leniency_from_spec(spec), traces))
     slots = Slots.of(line, layout, 8, layout.round_s(costs, Effort(1)))
     exact = replay_totals(walks, slots)
     drawn = simulate_generations(walks, slots, rounds=200_000, generator=np.random.default_rng(0))

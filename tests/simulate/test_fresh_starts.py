@@ -32,7 +32,7 @@ def test_a_text_seen_from_afar_is_harder_than_from_nearby(deep: Case) -> None:
     own, layout = rates_by_run(traces.point.leniency, traces), Layout.of(traces, 16, 64)
     line = Line.of(traces, layout)
     slots, factor = Slots.of(line, layout, 16), fresh_start_factor(traces, 64)
-    plain, corrected = (chain(Walks.of(traces, layout, line, own, x), slots).starts.sum() for x in (1.0, factor))
+    plain, corrected = (chain(Walks.of(traces, line, own, x), slots).starts.sum() for x in (1.0, factor))
     assert factor < 0.9
     assert plain > 1.02 * traces.rounds
     assert corrected == pytest.approx(traces.rounds, rel=1e-3)
