@@ -28,7 +28,7 @@ class DraftCost:
         forwards: that mean; a fixed K has exactly this many.
         block_size: block size of the measurement.
         per_forward: seconds that one forward more costs (a threshold's drafts differ in their number).
-        per_position: seconds that one position more costs; 0 where it was not measured.
+        per_position: seconds that one position more costs; 0 where it was not measured (``simulate.round_costs``).
     """
 
     seconds: float

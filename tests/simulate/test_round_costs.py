@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
 import pytest
 from toy_cases import Case
+from toy_world import Study, World, study
 
+from specfrontier.profile import Estimate
 from specfrontier.simulate import Costs, Effort, Evidence, Grid, Recorded, predict
 
 SLOWER = 1.3
@@ -12,29 +18,66 @@ SLOWER = 1.3
 
 def test_predicted_seconds_are_those_of_real_rounds_not_of_a_loop(hard: Case) -> None:
     """Rounds that run slower than the profile's isolated forwards are predicted as slow as they ran."""
-    study = hard.study
-    slow = study.rounds.assign(
-        draft_s=study.rounds["draft_s"] * SLOWER,
-        verify_s=study.rounds["verify_s"] * SLOWER,
-        accept_s=study.rounds["accept_s"] * SLOWER,
+    given = hard.study
+    slow = given.rounds.assign(
+        draft_s=given.rounds["draft_s"] * SLOWER,
+        verify_s=given.rounds["verify_s"] * SLOWER,
+        accept_s=given.rounds["accept_s"] * SLOWER,
     )
     grid = Grid.product(steps=(1,), rules=("lossless", "linear:0.5"), block_sizes=(8, 16))
     tables = [
-        predict(study.profile, rounds, grid, "replay", configurations=study.configurations, replicates=0)
-        for rounds in (study.rounds, slow)
+        predict(given.profile, rounds, grid, "replay", configurations=given.configurations, replicates=0)
+        for rounds in (given.rounds, slow)
     ]
     assert tables[1]["throughput"].to_numpy() * SLOWER == pytest.approx(tables[0]["throughput"].to_numpy(), rel=1e-9)
 
 
 def test_summed_over_the_recording_modelled_seconds_are_the_recorded_ones(hard: Case) -> None:
-    study = hard.study
-    costs = Evidence.from_tables(study.profile, study.rounds, study.configurations).costs
-    traces = Recorded.from_tables(study.rounds, study.configurations).lossless(Effort(1), 16)
+    given = hard.study
+    costs = Evidence.from_tables(given.profile, given.rounds, given.configurations).costs
+    traces = Recorded.from_tables(given.rounds, given.configurations).lossless(Effort(1), 16)
     modelled = costs.round_s(Effort(1), traces.requested, traces.length, traces.context, traces.forwards)
     recorded = traces.draft_s + traces.verify_s + traces.accept_s
     assert modelled.sum() == pytest.approx(recorded.sum(), rel=1e-9)
 
 
+def draft_s(steps: int, block_size: int) -> float:
+    """Of a drafter whose forwards take longer for every position."""
+    return 1e-3 + steps * (2e-3 + 2e-4 * block_size)
+
+
+def drafts_of(block_size: int, noise: np.random.Generator) -> Study:
+    """Lossless rounds of that drafter at K = 1 and 4, with 2 % of noise and a pause of 20 ms in every 50th round."""
+    found = study(World(problems=20), (1, 4), block_size)
+    rounds = found.rounds
+    clean = [draft_s(k, b) for k, b in zip(rounds["forwards"], rounds["requested"], strict=True)]
+    noisy = np.array(clean) * noise.normal(1, 0.02, len(rounds)) + 0.02 * (noise.random(len(rounds)) < 0.02)
+    efforts = []
+    for effort in found.profile.efforts:
+        seconds = draft_s(int(effort.steps or 0), block_size)
+        efforts.append(replace(effort, draft_s=Estimate(seconds, seconds, seconds, 1)))
+    return replace(found, rounds=rounds.assign(draft_s=noisy), profile=replace(found.profile, efforts=tuple(efforts)))
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("block_size", [8, 12, 48])
+def test_rounds_at_two_block_sizes_tell_what_a_draft_costs_at_others(steps: int, block_size: int) -> None:
+    """From B = 16 and 24. Pauses, which sums of real rounds have in them, add at most 6 % to the level."""
+    noise = np.random.default_rng(0)
+    both = [drafts_of(16, noise), drafts_of(24, noise)]
+    truth = draft_s(steps, block_size)
+    assert drafted_s(both, steps, block_size) == pytest.approx(truth, rel=0.12)
+    assert abs(drafted_s(both[:1], steps, block_size) / truth - 1) > 0.12
+    assert drafted_s(both[:1], steps, block_size) == drafted_s(both[:1], steps, 16)
+
+
+def drafted_s(studies: list[Study], steps: int, block_size: int) -> float:
+    """Predicted seconds of a draft, from the profile of the first study and the rounds of all."""
+    rounds, configurations = (pd.concat([getattr(s, name) for s in studies]) for name in ("rounds", "configurations"))
+    costs = Evidence.from_tables(studies[0].profile, rounds, configurations).costs
+    return float(costs.draft_of(Effort(steps))(block_size))
+
+
 def test_costs_of_a_what_if_are_taken_as_given(hard: Case) -> None:
-    study, given = hard.study, Costs.from_profile(hard.study.profile)
-    assert Evidence.from_tables(study.profile, study.rounds, study.configurations, costs=given).costs is given
+    found, given = hard.study, Costs.from_profile(hard.study.profile)
+    assert Evidence.from_tables(found.profile, found.rounds, found.configurations, costs=given).costs is given
