@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
+from specfrontier.decoding.config_table import ConfigTable, read_table
 from specfrontier.decoding.gguf import converted_folder, gguf_file, is_gguf
 from specfrontier.errors import InputError
 
@@ -19,6 +18,7 @@ EMBEDDED = "embedded:"
 WANTED_FILES = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model", "adapter/*"]
 
 
+REMEDY = "give the folder of a whole checkpoint (download it again)"
 NONE = "none"
 ARCHITECTURES = resources.files("specfrontier.decoding") / "architectures"
 
@@ -34,7 +34,7 @@ class Checkpoint:
     """
 
     name: str
-    config: dict[str, Any]
+    config: ConfigTable
     folder: Path | None
 
     @property
@@ -43,18 +43,27 @@ class Checkpoint:
         return self.folder is None
 
     @property
-    def text_config(self) -> dict[str, Any]:
+    def text_config(self) -> ConfigTable:
         """The part of the configuration that describes the language model."""
-        return self.config.get("text_config") or self.config
+        return text_config(self.config)
+
+    @property
+    def architecture(self) -> str:
+        """The first of `architectures`, or `none`."""
+        return (self.config.texts("architectures") or ("none",))[0]
 
     def expect(self, *architectures: str) -> None:
         """Raise InputError unless the checkpoint is of one of these architectures."""
-        found = self.config.get("architectures") or ["none"]
-        if found[0] not in architectures:
+        if self.architecture not in architectures:
             raise InputError(
-                f"{self.name} has the architecture {found[0]}, this drafter family loads {' or '.join(architectures)}; "
-                "change the pair file's family or checkpoint"
+                f"{self.name} has the architecture {self.architecture}, this drafter family loads "
+                f"{' or '.join(architectures)}; change the pair file's family or checkpoint"
             )
+
+
+def text_config(config: ConfigTable) -> ConfigTable:
+    """The part of a configuration that describes its language model; all of it where there is no other part."""
+    return config.table("text_config") or config
 
 
 def open_checkpoint(name: str, revision: str | None = None, *, random: bool = False) -> Checkpoint:
@@ -64,14 +73,14 @@ def open_checkpoint(name: str, revision: str | None = None, *, random: bool = Fa
         InputError: if it is missing, gated, or cannot be reached; with `random`, if its shape is not known here.
     """
     if name == NONE:
-        return Checkpoint(name, {}, None)
+        return Checkpoint(name, ConfigTable({}), None)
     if random:
         return Checkpoint(name, known_config(name), None)
     folder = checkpoint_folder(name, revision)
     return Checkpoint(name, read_config(folder), folder)
 
 
-def known_config(name: str) -> dict[str, Any]:
+def known_config(name: str) -> ConfigTable:
     """The configuration of a checkpoint without downloading it: from its folder, or shipped with the project."""
     if is_gguf(name):
         raise InputError(
@@ -83,7 +92,7 @@ def known_config(name: str) -> dict[str, Any]:
     if not shipped.is_file():
         known = sorted(Path(f.name).stem.replace("--", "/") for f in ARCHITECTURES.iterdir())
         raise InputError(f"the shape of {name} is not known here; random weights need a folder or one of {known}")
-    return json.loads(shipped.read_text(encoding="utf-8"))
+    return read_table(Path(str(shipped)), "reinstall the package")
 
 
 def checkpoint_folder(checkpoint: str, revision: str | None = None) -> Path:
@@ -133,30 +142,36 @@ def _download(repository: str, revision: str | None) -> Path:
         ) from error
 
 
-def read_config(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> ConfigTable:
     """The checkpoint's `config.json`."""
-    path = folder / "config.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"{folder} holds no config.json; give the folder of a checkpoint") from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} is not valid JSON ({error}); download the checkpoint again") from error
+    return read_table(folder / "config.json", REMEDY)
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """All tensors of a checkpoint, from one file or from shards. Only safetensors are read."""
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    else:
-        names = ["model.safetensors"]
     weights: dict[str, Tensor] = {}
-    for name in names:
-        try:
-            weights.update(load_file(folder / name))
-        except FileNotFoundError as error:
-            raise InputError(f"{folder} lacks {name}; only safetensors checkpoints are loaded") from error
-        except SafetensorError as error:
-            raise InputError(f"{folder / name} is damaged or truncated ({error}); download it again") from error
+    for name in _weight_files(folder):
+        weights.update(read_tensors(folder / name))
     return weights
+
+
+def _weight_files(folder: Path) -> list[str]:
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return ["model.safetensors"]
+    shards = read_table(index, REMEDY).table("weight_map")
+    return sorted({shards.text(tensor) for tensor in shards})
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of one safetensors file.
+
+    Raises:
+        InputError: if there is none, or it is damaged.
+    """
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path.parent} lacks {path.name}; only safetensors checkpoints are loaded") from error
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged or truncated ({error}); download it again") from error

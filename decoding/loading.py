@@ -12,16 +12,18 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreT
 
 from specfrontier.decoding.causal import CausalModel
 from specfrontier.decoding.checkpoints import Checkpoint, open_checkpoint
+from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.decoding.drafters.families import Build, build_drafter
 from specfrontier.decoding.engine import Engine
-from specfrontier.decoding.materialize import fill, stored_weights
+from specfrontier.decoding.materialize import fill_from
 from specfrontier.decoding.memory import check_memory
 from specfrontier.decoding.networks.reduced_head import ReducedHead
 from specfrontier.decoding.pair import Pair
 from specfrontier.decoding.pair_file import ModelSpec, PairFile, read_pair_file
+from specfrontier.decoding.pretrained import check_sizes, from_folder, transformers_errors
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.decoding.vocabulary import check_vocabularies, load_tokenizer, stand_in_tokenizer
-from specfrontier.errors import InputError, first_line
+from specfrontier.errors import InputError
 
 DeviceMap = str | dict[str, int | str]
 COMPILER = "inductor"
@@ -125,7 +127,7 @@ def _assemble(pair_file: PairFile, placement: Placement, random: bool) -> Pair:
     tokenizer = stand_in_tokenizer() if verifier_at.folder is None else load_tokenizer(verifier_at.folder)
     check_vocabularies(verifier_at, drafter_at)
     verifier = load_causal(verifier_at, placement)
-    sizes = [at.text_config["vocab_size"] for at in (verifier_at, drafter_at) if at.config]
+    sizes = [at.text_config.integer("vocab_size") for at in (verifier_at, drafter_at) if at.config]
     build = Build(
         checkpoint=drafter_at,
         sampling=pair_file.drafter.sampling,
@@ -144,14 +146,19 @@ def _assemble(pair_file: PairFile, placement: Placement, random: bool) -> Pair:
     engine = Engine(verifier, pair_file.verifier.sampling, drafter, build.vocab_size, ends)
     if random:
         pair_file = replace(pair_file, name=f"{pair_file.name} (random weights)")
-    contexts = (verifier_at.text_config.get("max_position_embeddings"), _drafter_context(drafter_at, drafter))
+    contexts = (_context(verifier_at), _drafter_context(drafter_at, drafter))
     context = min((c for c in contexts if c is not None), default=None)
     return Pair(pair_file, engine, tokenizer, context_length=context, random_weights=random)
 
 
+def _context(checkpoint: Checkpoint) -> int | None:
+    """Positions that a model has, where it states them."""
+    return checkpoint.text_config.optional_integer("max_position_embeddings")
+
+
 def _drafter_context(checkpoint: Checkpoint, drafter: Any) -> int | None:
     """Positions a prefix may take; the last block must still fit behind it."""
-    length = checkpoint.text_config.get("max_position_embeddings")
+    length = _context(checkpoint)
     return None if length is None else length - (drafter.max_block_size or 0)
 
 
@@ -167,33 +174,31 @@ def load_causal(
         shared: tensors of another model that the checkpoint doesn't repeat.
         device: where it goes, if not to the placement's verifier device (then the device map does not apply).
     """
-    named = (checkpoint.config.get("architectures") or ["none"])[0]
-    if not named.endswith(("ForCausalLM", "ForConditionalGeneration")):
+    if not checkpoint.architecture.endswith(("ForCausalLM", "ForConditionalGeneration")):
         raise InputError(
-            f"{checkpoint.name} has the architecture {named}, which is no causal language model; "
+            f"{checkpoint.name} has the architecture {checkpoint.architecture}, which is no causal language model; "
             "change the pair file's family or checkpoint"
         )
-    try:
-        if checkpoint.folder is None:
-            network = _random_causal(checkpoint.config, placement.dtype, device or placement.verifier)
-        elif shared:
+    check_sizes(checkpoint.text_config)
+    with transformers_errors(f"a causal model from {checkpoint.name}"):
+        if shared:
             network = _sharing_causal(checkpoint, placement.dtype, device or placement.verifier, shared)
+        elif checkpoint.folder is None:
+            network = _random_causal(checkpoint.config, placement.dtype, device or placement.verifier)
         else:
             network = _pretrained_causal(checkpoint, placement, device)
-    except Exception as error:  # transformers, safetensors and the file system each raise their own
-        raise InputError(f"cannot load a causal model from {checkpoint.name}: {first_line(error)}") from error
     return CausalModel(network.eval().requires_grad_(False))
 
 
 def _pretrained_causal(checkpoint: Checkpoint, placement: Placement, device: torch.device | None) -> PreTrainedModel:
-    settings: dict[str, Any] = {"dtype": placement.dtype, "use_safetensors": True, "trust_remote_code": False}
+    settings: dict[str, Any] = {"dtype": placement.dtype, "trust_remote_code": False}
     if checkpoint.config.get("model_type") in SAME_AS:
         settings["config"] = _causal_config(checkpoint.config)
     mapped = placement.device_map is not None and device is None
     if mapped:
         settings["device_map"] = placement.device_map
-    network = AutoModelForCausalLM.from_pretrained(str(checkpoint.folder), **settings)
-    return network if mapped else network.to(device or placement.verifier)  # type: ignore[arg-type]
+    network = from_folder(AutoModelForCausalLM, checkpoint, **settings)
+    return network if mapped else network.to(device or placement.verifier)
 
 
 def _sharing_causal(
@@ -201,25 +206,25 @@ def _sharing_causal(
 ) -> PreTrainedModel:
     """A model whose embedding is another's; its head too, or those rows of it that it may propose."""
     config = _causal_config(checkpoint.config)
-    reduced = checkpoint.config.get("draft_vocab_size")
+    reduced = checkpoint.config.optional_integer("draft_vocab_size", high=config.vocab_size)
     config.tie_word_embeddings = reduced is None
     network = AutoModelForCausalLM.from_config(config, dtype=dtype).to(device)
     if reduced is not None:
         network.set_output_embeddings(ReducedHead(config.vocab_size, reduced))
-    fill(network, stored_weights(checkpoint, device, dtype, shared), checkpoint.name)
+    fill_from(network, checkpoint, device, dtype, shared)
     if reduced is not None:
         network.get_output_embeddings().take_rows(network.get_input_embeddings().weight)
     return network
 
 
-def _random_causal(config: dict[str, Any], dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
+def _random_causal(config: ConfigTable, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
     with device:
         return AutoModelForCausalLM.from_config(_causal_config(config), dtype=dtype)
 
 
-def _causal_config(config: dict[str, Any]) -> Any:
-    table = {name: value for name, value in config.items() if name not in ("auto_map", "adapter")}
-    model_type = table.pop("model_type")
+def _causal_config(config: ConfigTable) -> Any:
+    table = {name: value for name, value in config.items() if name not in ("auto_map", "adapter", "model_type")}
+    model_type = config.text("model_type")
     if model_type in SAME_AS:
         model_type, architecture = SAME_AS[model_type]
         table["architectures"] = [architecture]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from specfrontier.decoding.checkpoints import known_config
+from specfrontier.decoding.checkpoints import known_config, text_config
+from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.decoding.pair_file import PairFile
 from specfrontier.errors import InputError
 
@@ -57,16 +58,20 @@ def memory_need(pair: PairFile, dtype: torch.dtype) -> MemoryNeed:
     """Estimate from the parameters that the pair file states and the shapes that ship with the project."""
     verifier, drafter = (round(billions * 1e9) * dtype.itemsize for billions in pair.parameters)
     try:
-        config = known_config(pair.verifier.checkpoint)
+        config = text_config(known_config(pair.verifier.checkpoint))
+        working = _working(pair, config, dtype)
     except InputError:  # a user's own model: weights are all that is known before it is there
-        return MemoryNeed(verifier, drafter, 0)
-    config = config.get("text_config") or config
+        working = 0
+    return MemoryNeed(verifier, drafter, working)
+
+
+def _working(pair: PairFile, config: ConfigTable, dtype: torch.dtype) -> int:
     longest = max(pair.max_new_tokens.values()) + PROMPT_TOKENS
-    heads = config["num_attention_heads"]
-    head_dim = config.get("head_dim") or config["hidden_size"] // heads
-    width = 2 * config["num_hidden_layers"] * config.get("num_key_value_heads", heads) * head_dim
-    laws = LAW_TABLES * (pair.block_size + 1) * config["vocab_size"] * 4
-    return MemoryNeed(verifier, drafter, laws + longest * width * dtype.itemsize)
+    heads = config.integer("num_attention_heads")
+    head_dim = config.integer("head_dim", config.integer("hidden_size") // heads)
+    width = 2 * config.integer("num_hidden_layers") * config.integer("num_key_value_heads", heads) * head_dim
+    laws = LAW_TABLES * (pair.block_size + 1) * config.integer("vocab_size") * 4
+    return laws + longest * width * dtype.itemsize
 
 
 def free_memory(device: torch.device) -> int:

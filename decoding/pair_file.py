@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from specfrontier.decoding.config_table import MOST, ConfigTable
 from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.errors import InputError
@@ -131,7 +132,10 @@ def read_pair_file(name_or_path: str) -> PairFile:
     if path.suffix == ".toml":
         if not path.is_file():
             raise InputError(f"no pair file at {name_or_path}; give an existing .toml file or a shipped pair's name")
-        text, origin = path.read_text(encoding="utf-8"), name_or_path
+        try:
+            text, origin = path.read_text(encoding="utf-8"), name_or_path
+        except UnicodeDecodeError as error:
+            raise InputError(f"pair file {name_or_path} is not UTF-8 text ({error}); save it as such") from error
     elif name_or_path in pair_names():
         text, origin = (SHIPPED / f"{name_or_path}.toml").read_text(encoding="utf-8"), name_or_path
     else:
@@ -145,66 +149,85 @@ def read_pair_file(name_or_path: str) -> PairFile:
 
 
 def parse_pair(table: dict[str, Any]) -> PairFile:
-    """Build a pair from the table of its file; unknown and missing keys are errors."""
-    table = dict(table)
-    limit = table.pop("max_new_tokens", None)
-    grid = table.pop("grid", {})
-    if not isinstance(limit, int | dict):
-        raise InputError("max_new_tokens is missing; give a number, or a table of task = number with a default")
-    values = {
-        "verifier": _model(table.pop("verifier", None), "verifier"),
-        "drafter": _model(table.pop("drafter", None), "drafter"),
-        "max_new_tokens": {"default": limit} if isinstance(limit, int) else limit,
-        "tasks": tuple(table.pop("tasks", ("arith",))),
-        "prompt": _build(PromptFormat, table.pop("prompt", {}), "prompt"),
-        "grid": _grids(grid),
-        "parameters": tuple(table.pop("parameters", (0.0, 0.0))),
-    }
-    if "default" not in values["max_new_tokens"]:
-        raise InputError("max_new_tokens has no default; add one")
-    pair = _build(PairFile, {**table, **values}, "pair")
-    if not isinstance(pair.block_size, int) or pair.block_size < 1:
-        raise InputError(f"block_size is {pair.block_size!r}; give an integer >= 1")
-    return pair
+    """Build a pair from the table of its file; unknown and missing keys, and wrong values, are errors."""
+    entries = _known(ConfigTable(table, "the pair", "leave it out"), PairFile)
+    return PairFile(
+        name=entries.text("name"),
+        summary=entries.text("summary"),
+        verifier=_model(entries.table("verifier"), "verifier"),
+        drafter=_model(entries.table("drafter"), "drafter"),
+        block_size=entries.integer("block_size"),
+        max_new_tokens=_limits(entries),
+        tasks=entries.texts("tasks") or ("arith",),
+        prompt=_prompt(_known(entries.table("prompt"), PromptFormat)),
+        grid=_grids(entries.table("grid")),
+        parameters=_parameters(entries),
+        source=entries.text("source", ""),
+    )
 
 
-def _model(table: Any, where: str) -> ModelSpec:
-    if not isinstance(table, dict) or "checkpoint" not in table:
-        raise InputError(f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository")
-    table = dict(table)
-    own = {f.name for f in fields(ModelSpec)} - {"sampling", "options"}
-    sampling = {f.name: table.pop(f.name) for f in fields(Sampling) if f.name in table}
-    if "filters" in sampling:
-        sampling["filters"] = tuple(sampling["filters"])
-    values = {name: table.pop(name) for name in list(table) if name in own}
-    return ModelSpec(sampling=_build(Sampling, sampling, where), options=table, **values)
-
-
-def _grids(table: dict[str, Any]) -> dict[str, Grid]:
-    dials = {f.name for f in fields(Grid)}
-    named = {name: value for name, value in table.items() if isinstance(value, dict) and name not in dials}
-    default = {name: value for name, value in table.items() if name not in named}
-    tables = {"default": default, **named}
-    return {name: _grid(t, f"grid {name}") for name, t in tables.items()}
-
-
-def _grid(table: dict[str, Any], where: str) -> Grid:
-    table = dict(table)
-    by_steps = table.pop("rules_by_steps", {})
-    try:
-        values: dict[str, Any] = {name: tuple(value) for name, value in table.items()}
-        values["rules_by_steps"] = {int(K): tuple(rules) for K, rules in by_steps.items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"[{where}] takes lists, and in rules_by_steps lists by K ({error})") from error
-    return _build(Grid, values, where)
-
-
-def _build(cls: Any, table: dict[str, Any], where: str) -> Any:
-    known = {f.name for f in fields(cls)}
-    unknown = sorted(set(table) - known)
+def _known(entries: ConfigTable, kind: Any) -> ConfigTable:
+    """The table, whose keys must be fields of a class."""
+    known = {f.name for f in fields(kind)}
+    unknown = sorted(set(entries) - known)
     if unknown:
-        raise InputError(f"[{where}] has unknown key {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
-    try:
-        return cls(**table)
-    except TypeError as error:
-        raise InputError(f"[{where}] is incomplete: {error}") from error
+        raise InputError(f"{entries.origin} has unknown key {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
+    return entries
+
+
+def _limits(entries: ConfigTable) -> dict[str, int]:
+    if not isinstance(entries.get("max_new_tokens"), dict):
+        return {"default": entries.integer("max_new_tokens")}
+    table = entries.table("max_new_tokens")
+    return {"default": table.integer("default"), **{name: table.integer(name) for name in table}}
+
+
+def _parameters(entries: ConfigTable) -> tuple[float, float]:
+    found = entries.numbers("parameters", low=0) or (0.0, 0.0)
+    if len(found) != 2:
+        raise entries.refusal("parameters", "give two numbers, of the verifier and of the drafter")
+    return found[0], found[1]
+
+
+def _prompt(entries: ConfigTable) -> PromptFormat:
+    instruction = entries.table("instruction")
+    return PromptFormat(entries.flag("chat_template"), {task: instruction.text(task) for task in instruction})
+
+
+def _model(entries: ConfigTable, where: str) -> ModelSpec:
+    if not entries.has("checkpoint"):
+        raise InputError(f"[{where}] needs a checkpoint: embedded:NAME, a folder or a Hugging Face repository")
+    own = {f.name for f in fields(ModelSpec)} - {"sampling", "options"}
+    sampling = {f.name: entries[f.name] for f in fields(Sampling) if f.name in entries}
+    if "filters" in sampling:
+        sampling["filters"] = entries.texts("filters")
+    return ModelSpec(
+        checkpoint=entries.text("checkpoint"),
+        sampling=Sampling(**sampling),
+        family=entries.text("family", "causal"),
+        options={name: value for name, value in entries.items() if name not in {*own, *sampling}},
+        revision=entries.text("revision") if entries.has("revision") else None,
+    )
+
+
+def _grids(entries: ConfigTable) -> dict[str, Grid]:
+    """The grid of the table's own keys, and those of the tables within it."""
+    dials = {f.name for f in fields(Grid)}
+    named = [name for name, value in entries.items() if isinstance(value, dict) and name not in dials]
+    default = {name: value for name, value in entries.items() if name not in named}
+    found = {"default": _grid(ConfigTable(default, entries.origin, entries.remedy))}
+    return found | {name: _grid(entries.table(name)) for name in named}
+
+
+def _grid(entries: ConfigTable) -> Grid:
+    by_steps = _known(entries, Grid).table("rules_by_steps")
+    for steps in by_steps:
+        if not steps.isdecimal() or int(steps) < 1:
+            raise by_steps.refusal(steps, "name the lists by K, an integer >= 1")
+    return Grid(
+        steps=entries.integers("steps", low=1, high=MOST) if entries.get("steps") else (),
+        threshold=entries.numbers("threshold", high=1),
+        rules=entries.texts("rules") if entries.has("rules") else ("lossless",),
+        block_sizes=entries.integers("block_sizes", low=1, high=MOST) if entries.get("block_sizes") else (),
+        rules_by_steps={int(steps): by_steps.texts(steps) for steps in by_steps},
+    )

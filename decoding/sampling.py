@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -19,6 +20,10 @@ Filter = Literal["top_k", "top_p"]
 
 #: Smaller temperatures than this carry float32 logits to infinity; 0 is what is meant.
 LEAST_TEMPERATURE = 1e-6
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,22 @@ class Sampling:
     filters: tuple[Filter, Filter] = ("top_k", "top_p")
 
     def __post_init__(self) -> None:
-        if self.temperature != 0 and not LEAST_TEMPERATURE <= self.temperature < math.inf:
+        if not _is_number(self.temperature) or (
+            self.temperature != 0 and not LEAST_TEMPERATURE <= self.temperature < math.inf
+        ):
             raise InputError(
-                f"temperature is {self.temperature}; give 0 (greedy) or a finite number >= {LEAST_TEMPERATURE:g}"
+                f"temperature is {self.temperature!r}; give 0 (greedy) or a finite number >= {LEAST_TEMPERATURE:g}"
             )
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise InputError(f"top_p is {self.top_p}; give a number in (0, 1], or leave it out")
-        if self.top_k is not None and self.top_k < 1:
-            raise InputError(f"top_k is {self.top_k}; give an integer >= 1, or leave it out")
+        if self.top_p is not None and not (_is_number(self.top_p) and 0 < self.top_p <= 1):
+            raise InputError(f"top_p is {self.top_p!r}; give a number in (0, 1], or leave it out")
+        if self.top_k is not None and not (
+            _is_number(self.top_k) and isinstance(self.top_k, Integral) and self.top_k > 0
+        ):
+            raise InputError(f"top_k is {self.top_k!r}; give an integer >= 1, or leave it out")
+        if set(self.filters) != set(get_args(Filter)) or len(self.filters) != len(get_args(Filter)):
+            raise InputError(
+                f"filters is {self.filters!r}; give top_k and top_p in the order in which they are applied"
+            )
 
     @property
     def greedy(self) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
-from specfrontier.decoding.checkpoints import Checkpoint
+from specfrontier.decoding.checkpoints import REMEDY, Checkpoint
+from specfrontier.decoding.config_table import ConfigTable, read_table
 from specfrontier.errors import InputError, first_line
 
 
@@ -20,6 +20,8 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
             # The automatic class would go by the model's type and put Qwen2's own splitting in its place.
             return PreTrainedTokenizerFast.from_pretrained(folder)
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except InputError:
+        raise
     except Exception as error:  # transformers, tokenizers and the file system each raise their own
         raise InputError(f"cannot load a tokenizer from {folder}: {first_line(error)}") from error
 
@@ -34,19 +36,34 @@ def read_vocabulary(folder: Path) -> dict[str, int] | None:
 
     Dream's tokenizer is code of its own, but its vocabulary lies in plain files.
     """
+    if (folder / "tokenizer.json").is_file():
+        table = read_table(folder / "tokenizer.json", REMEDY)
+        vocabulary = _ids_of(table.table("model"))
+        try:
+            vocabulary |= {token["content"]: token["id"] for token in table.get("added_tokens") or ()}
+        except (KeyError, TypeError):
+            raise table.refusal("added_tokens", "give a list of objects with content and id") from None
+    elif (folder / "vocab.json").is_file():
+        vocabulary = dict(read_table(folder / "vocab.json", REMEDY))
+    else:
+        return None
+    if (folder / "added_tokens.json").is_file():
+        vocabulary |= read_table(folder / "added_tokens.json", REMEDY)
+    for token, at in vocabulary.items():
+        if not isinstance(token, str) or not isinstance(at, int):
+            raise InputError(f"the tokenizer files of {folder} give {token!r} the id {at!r}, no integer; {REMEDY}")
+    return vocabulary
+
+
+def _ids_of(model: ConfigTable) -> dict[str, int]:
+    """Token to id; Unigram models list their tokens, with a score each, in the order of their ids."""
+    listed = model.get("vocab")
+    if not isinstance(listed, list):
+        return dict(model.table("vocab"))
     try:
-        if (folder / "tokenizer.json").is_file():
-            table = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-            vocabulary = dict(table["model"]["vocab"])
-            vocabulary.update({token["content"]: token["id"] for token in table.get("added_tokens", [])})
-        elif (folder / "vocab.json").is_file():
-            vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        else:
-            return None
-        added = folder / "added_tokens.json"
-        return vocabulary | (json.loads(added.read_text(encoding="utf-8")) if added.is_file() else {})
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"the tokenizer files of {folder} are damaged ({error}); download them again") from error
+        return {token: i for i, (token, _) in enumerate(listed)}
+    except (TypeError, ValueError):
+        raise model.refusal("vocab", "give pairs of a token and its score") from None
 
 
 def check_vocabularies(verifier: Checkpoint, drafter: Checkpoint) -> None:
@@ -74,7 +91,7 @@ def check_vocabularies(verifier: Checkpoint, drafter: Checkpoint) -> None:
 
 def _names_plain_tokenizer(folder: Path) -> bool:
     path = folder / "tokenizer_config.json"
-    named = json.loads(path.read_text(encoding="utf-8")).get("tokenizer_class") if path.exists() else None
+    named = read_table(path, REMEDY).get("tokenizer_class") if path.exists() else None
     return named in ("PreTrainedTokenizerFast", "TokenizersBackend")
 
 

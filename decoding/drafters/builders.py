@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
+from specfrontier.decoding.checkpoints import REMEDY, read_tensors
+from specfrontier.decoding.config_table import MOST, ConfigTable, read_table
 from specfrontier.decoding.drafters.anchored import AnchoredDrafter
 from specfrontier.decoding.drafters.autoregressive import AutoregressiveDrafter
 from specfrontier.decoding.drafters.base import Drafter
@@ -30,9 +28,9 @@ from specfrontier.decoding.drafters.masked import MaskedDrafter, Unmasking
 from specfrontier.decoding.drafters.ngram import NgramDrafter
 from specfrontier.decoding.drafters.uniform import UniformDrafter
 from specfrontier.decoding.drafters.uno import UnoDrafter
-from specfrontier.decoding.materialize import fill, load_network, random_tensors
+from specfrontier.decoding.materialize import check_fractions, fill, load_network, random_tensors
 from specfrontier.decoding.networks.adapter import AdaptedBackbone
-from specfrontier.decoding.networks.backbone import EVERY, Backbone, BackboneConfig, KeyValueCache
+from specfrontier.decoding.networks.backbone import EVERY, MOST_LAYERS, Backbone, BackboneConfig, KeyValueCache
 from specfrontier.decoding.networks.dspark import DSparkConfig, DSparkNetwork
 from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
 from specfrontier.errors import InputError
@@ -57,8 +55,13 @@ def _canvas_network(build: Build) -> CanvasNetwork:
     return Placed(load_network(lambda: Backbone(config), build.checkpoint, build.device, build.dtype))
 
 
-def _unmasking(options: dict[str, Any]) -> Unmasking:
-    return Unmasking(**{name: value for name, value in options.items() if name in UNMASKING})
+def _unmasking(options: ConfigTable) -> Unmasking:
+    chosen: dict[str, Any] = {name: options.text(name) for name in ("order", "select") if options.has(name)}
+    if isinstance(options.get("schedule"), list | tuple):
+        chosen["schedule"] = list(options.integers("schedule", low=1, high=MOST))
+    elif options.has("schedule"):
+        chosen["schedule"] = options.text("schedule")
+    return Unmasking(**chosen)
 
 
 @drafter_family("masked")
@@ -67,12 +70,17 @@ def _masked(build: Build) -> Drafter:
     options = take_options(build, {*UNMASKING, "mask_token_id", "prefix_cache"})
     return MaskedDrafter(
         _canvas_network(build),
-        mask_id=mask_id_of(build),
+        mask_id=mask_id_of(build, _own_rows(build)),
         vocab_size=build.vocab_size,
         sampling=build.sampling,
         unmasking=_unmasking(options),
-        prefix_cache=bool(options.get("prefix_cache", False)),
+        prefix_cache=options.flag("prefix_cache"),
     )
+
+
+def _own_rows(build: Build) -> int:
+    """Rows of the drafter's own embedding."""
+    return build.checkpoint.config.integer("vocab_size")
 
 
 @drafter_family("block-diffusion")
@@ -81,13 +89,11 @@ def _block_diffusion(build: Build) -> Drafter:
     options = take_options(build, {*UNMASKING, "mask_token_id", "block_size"})
     build.checkpoint.expect("SDARForCausalLM")
     config = BackboneConfig.from_json(build.checkpoint.config, attention_bias=False, qk_norm=True)
-    block_size = options.get("block_size") or build.checkpoint.config.get("block_size")
-    if not isinstance(block_size, int) or block_size < 1:
-        raise InputError(f"the model's block_size is {block_size!r}; set an integer >= 1 in the pair file's [drafter]")
+    stated = options if options.has("block_size") else build.checkpoint.config
     return BlockDiffusionDrafter(
         load_network(lambda: Backbone(config), build.checkpoint, build.device, build.dtype),
-        block_size=block_size,
-        mask_id=mask_id_of(build),
+        block_size=stated.integer("block_size", high=config.max_position_embeddings - 1),
+        mask_id=mask_id_of(build, config.vocab_size),
         vocab_size=build.vocab_size,
         sampling=build.sampling,
         unmasking=_unmasking(options),
@@ -104,8 +110,8 @@ def _anchored_diffusion(build: Build) -> Drafter:
     shared = _shared_embedding(build)
     return AnchoredDrafter(
         load_network(lambda: Backbone(config), build.checkpoint, build.device, build.dtype, shared),
-        block_size=table["block_size"],
-        mask_id=mask_id_of(build),
+        block_size=table.integer("block_size", high=config.max_position_embeddings - 1),
+        mask_id=mask_id_of(build, config.vocab_size),
         vocab_size=build.vocab_size,
         sampling=build.sampling,
         unmasking=_unmasking(options),
@@ -114,14 +120,15 @@ def _anchored_diffusion(build: Build) -> Drafter:
 
 def _shared_embedding(build: Build) -> dict[str, Tensor]:
     """The verifier's embedding, for drafters trained on top of it, whose checkpoints don't repeat it."""
-    if not build.checkpoint.config.get("shares_embedding"):
+    config = build.checkpoint.config
+    if not config.flag("shares_embedding"):
         return {}
     weight: Any = build.verifier.network.get_input_embeddings().weight
-    width = build.checkpoint.config["hidden_size"]
-    if weight.shape[1] != width:
+    size, width = config.integer("vocab_size"), config.integer("hidden_size")
+    if weight.shape != (size, width):
         raise InputError(
-            f"{build.checkpoint.name} shares an embedding of width {width}, the verifier's has {weight.shape[1]}; "
-            "choose the verifier that the drafter was trained on"
+            f"{build.checkpoint.name} shares an embedding of {size} tokens and width {width}, the verifier's has "
+            f"{weight.shape[0]} and {weight.shape[1]}; choose the verifier that the drafter was trained on"
         )
     return {"model.embed_tokens.weight": weight}
 
@@ -135,7 +142,7 @@ def _uniform(build: Build) -> Drafter:
         vocab_size=build.vocab_size,
         sampling=build.sampling,
         forbidden=special_ids(build),
-        prefix_cache=bool(options.get("prefix_cache", False)),
+        prefix_cache=options.flag("prefix_cache"),
     )
 
 
@@ -143,12 +150,13 @@ def _uniform(build: Build) -> Drafter:
 def _diffusion_gemma(build: Build) -> Drafter:
     """DiffusionGemma through transformers: option `temperature_first`, annealed to the sampling's temperature."""
     options = take_options(build, {"temperature_first"})
+    first = options.number("temperature_first") if options.has("temperature_first") else None
     build.checkpoint.expect("DiffusionGemmaForBlockDiffusion")
     return DiffusionGemmaDrafter(
         load_diffusion_gemma(build.checkpoint, build.device, build.dtype),
         vocab_size=build.vocab_size,
         sampling=build.sampling,
-        temperature_first=options.get("temperature_first"),
+        temperature_first=first,
     )
 
 
@@ -157,7 +165,8 @@ def _uno(build: Build) -> Drafter:
     """Uno: the verifier's weights (the checkpoint's root) and the adapter under `adapter/`; option `mask_token_id`."""
     take_options(build, {"mask_token_id"})
     build.checkpoint.expect("Qwen3ForCausalLM", "SDARForCausalLM")
-    mask_id = mask_id_of(build)
+    # Noise is drawn from the ids 1 to [MASK] - 1.
+    mask_id = mask_id_of(build, _own_rows(build), least=2)
     return UnoDrafter(
         _adapted_verifier(build),
         noise_ids=(1, min(mask_id, build.vocab_size)),
@@ -175,33 +184,20 @@ def _adapted_verifier(build: Build) -> AdaptedBackbone:
     shared = {name: tensor.to(build.device) for name, tensor in build.verifier.network.state_dict().items()}
     fill(backbone, shared, build.checkpoint.name)
     folder = build.checkpoint.folder
-    table = build.checkpoint.config.get("adapter") if folder is None else _read_adapter_config(folder / "adapter")
-    if table is None:
-        raise InputError(f"the shape of {build.checkpoint.name}'s adapter is not known here")
+    if folder is None:
+        table = build.checkpoint.config.table("adapter")
+    else:
+        table = read_table(folder / "adapter" / "adapter_config.json", REMEDY)
     with torch.device("meta"):
         network = AdaptedBackbone(backbone, table)
+    own = {name: network.get_parameter(ours) for name, ours in network.adapter_names().items()}
     if folder is None:
-        names = network.adapter_names()
-        shapes = {name: network.get_parameter(names[name]).shape for name in names}
-        tensors = random_tensors(shapes, build.device, build.dtype)
+        tensors = random_tensors({name: tensor.shape for name, tensor in own.items()}, build.device, build.dtype)
     else:
-        tensors = _read_adapter(folder / "adapter")
+        tensors = read_tensors(folder / "adapter" / "adapter_model.safetensors")
+    check_fractions(tensors, own, f"the adapter of {build.checkpoint.name}")
     network.load_adapter({n: t.to(build.device, build.dtype) for n, t in tensors.items()}, build.checkpoint.name)
     return network.eval().requires_grad_(False)
-
-
-def _read_adapter_config(folder: Path) -> dict[str, Any]:
-    try:
-        return json.loads((folder / "adapter_config.json").read_text("utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError) as error:
-        raise InputError(f"no readable adapter_config.json in {folder}; Uno keeps its adapter there") from error
-
-
-def _read_adapter(folder: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(folder / "adapter_model.safetensors")
-    except (FileNotFoundError, SafetensorError) as error:
-        raise InputError(f"no readable adapter_model.safetensors in {folder}; download it again") from error
 
 
 @drafter_family("dflash")
@@ -210,18 +206,20 @@ def _dflash(build: Build) -> Drafter:
     take_options(build, {"mask_token_id"})
     build.checkpoint.expect("DFlashDraftModel")
     table = build.checkpoint.config
-    layers = tuple(table["dflash_config"]["target_layer_ids"])
-    _check_features(build, layers)
+    layers = table.table("dflash_config").integers("target_layer_ids", low=0, high=MOST_LAYERS)
     # The published drafters norm q and k, as Qwen3 does; one made from another verifier's layers says what it does.
-    config = BackboneConfig.from_json(table, attention_bias=False, qk_norm=table.get("qk_norm", True))
+    config = BackboneConfig.from_json(table, attention_bias=False, qk_norm=table.flag("qk_norm", True))
+    _check_features(build, config, layers)
     verifier = build.verifier.network
+    embed: Any = verifier.get_input_embeddings()
     network = load_network(lambda: FeatureBackbone(config, len(layers)), build.checkpoint, build.device, build.dtype)
     return DFlashDrafter(
         network,
-        embed=verifier.get_input_embeddings(),
+        embed=embed,
         head=network.head(verifier.get_output_embeddings()),
-        block_size=table["block_size"],
-        mask_id=mask_id_of(build),
+        # The anchor takes one position.
+        block_size=table.integer("block_size", low=2, high=config.max_position_embeddings - 1),
+        mask_id=mask_id_of(build, len(embed.weight)),
         vocab_size=build.vocab_size,
         feature_layers=layers,
         sampling=build.sampling,
@@ -234,25 +232,26 @@ def _dspark(build: Build) -> Drafter:
     options = take_options(build, {"confidence_threshold", "mask_token_id"})
     build.checkpoint.expect("Qwen3DSparkModel")
     config = DSparkConfig.from_json(build.checkpoint.config)
-    _check_features(build, config.feature_layers)
+    _check_features(build, config.backbone, config.feature_layers)
+    longest = config.backbone.max_position_embeddings - 1
     return DSparkDrafter(
         load_network(lambda: DSparkNetwork(config), build.checkpoint, build.device, build.dtype),
-        block_size=build.checkpoint.config["block_size"],
-        mask_id=mask_id_of(build),
+        block_size=build.checkpoint.config.integer("block_size", high=longest),
+        mask_id=mask_id_of(build, config.backbone.vocab_size),
         vocab_size=build.vocab_size,
         feature_layers=config.feature_layers,
         sampling=build.sampling,
-        confidence_threshold=options.get("confidence_threshold", 0.0),
+        confidence_threshold=options.number("confidence_threshold", 0.0, low=0, high=1),
     )
 
 
-def _check_features(build: Build, layers: tuple[int, ...]) -> None:
+def _check_features(build: Build, config: BackboneConfig, layers: tuple[int, ...]) -> None:
     """Raise unless the drafter was made for a verifier of this shape."""
-    ours, theirs = build.checkpoint.config, build.verifier.network.config.get_text_config()
+    theirs = build.verifier.network.config.get_text_config()
     depth = theirs.num_hidden_layers
-    if ours["hidden_size"] != theirs.hidden_size or max(layers) >= depth - 1:
+    if config.hidden_size != theirs.hidden_size or max(layers) >= depth - 1:
         raise InputError(
-            f"{build.checkpoint.name} reads layers {list(layers)} of width {ours['hidden_size']}, the verifier has "
+            f"{build.checkpoint.name} reads layers {list(layers)} of width {config.hidden_size}, the verifier has "
             f"{depth} layers of width {theirs.hidden_size}; choose the verifier that the drafter was trained on"
         )
 
@@ -264,7 +263,7 @@ def _autoregressive(build: Build) -> Drafter:
 
     take_options(build, set())
     shared = _shared_embedding(build)
-    if not shared and build.checkpoint.config.get("draft_vocab_size"):
+    if not shared and build.checkpoint.config.has("draft_vocab_size"):
         raise InputError(
             f"{build.checkpoint.name} has a draft_vocab_size of its own; an autoregressive drafter takes one only "
             "beside shares_embedding = true"
@@ -276,4 +275,4 @@ def _autoregressive(build: Build) -> Drafter:
 @drafter_family("ngram")
 def _ngram(build: Build) -> Drafter:
     """Prompt lookup, no checkpoint; option `longest`, the longest suffix that is looked for."""
-    return NgramDrafter(vocab_size=build.vocab_size, **take_options(build, {"longest"}))
+    return NgramDrafter(vocab_size=build.vocab_size, longest=take_options(build, {"longest"}).integer("longest", 3))

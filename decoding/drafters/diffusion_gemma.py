@@ -15,27 +15,25 @@ from transformers import (
 from specfrontier.decoding.checkpoints import Checkpoint
 from specfrontier.decoding.drafters.base import Draft, DraftRequest, Effort
 from specfrontier.decoding.drafters.uniform import check_fixed_steps, redraw_block
+from specfrontier.decoding.pretrained import check_sizes, from_folder, transformers_errors
 from specfrontier.decoding.sampling import Sampling
-from specfrontier.errors import InputError, first_line
 
 
 def load_diffusion_gemma(
     checkpoint: Checkpoint, device: torch.device, dtype: torch.dtype
 ) -> DiffusionGemmaForBlockDiffusion:
     """Transformers' model, from a folder or of random weights."""
-    try:
+    checkpoint.config.integer("canvas_length")
+    check_sizes(checkpoint.text_config)
+    with transformers_errors(f"DiffusionGemma from {checkpoint.name}"):
         if checkpoint.folder is not None:
-            network = DiffusionGemmaForBlockDiffusion.from_pretrained(
-                checkpoint.folder, dtype=dtype, use_safetensors=True
-            )
+            network = from_folder(DiffusionGemmaForBlockDiffusion, checkpoint, dtype=dtype)
         else:
             table = {name: value for name, value in checkpoint.config.items() if name != "model_type"}
             with device:
                 config = AutoConfig.for_model("diffusion_gemma", **table)
                 network = DiffusionGemmaForBlockDiffusion._from_config(config, dtype=dtype)
-    except Exception as error:  # transformers, safetensors and the file system each raise their own
-        raise InputError(f"cannot load DiffusionGemma from {checkpoint.name}: {first_line(error)}") from error
-    return network.to(device).eval().requires_grad_(False)  # type: ignore[arg-type]
+    return network.to(device).eval().requires_grad_(False)
 
 
 class DiffusionGemmaDrafter:

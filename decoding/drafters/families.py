@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerBase
 
 from specfrontier.decoding.causal import CausalModel
 from specfrontier.decoding.checkpoints import Checkpoint
+from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.decoding.drafters.base import Drafter
 from specfrontier.decoding.sampling import Sampling
 from specfrontier.errors import InputError
@@ -66,12 +67,12 @@ def build_drafter(family: str, build: Build) -> Drafter:
     return FAMILIES[family](build)
 
 
-def take_options(build: Build, allowed: set[str]) -> dict[str, Any]:
+def take_options(build: Build, allowed: set[str]) -> ConfigTable:
     """The options, or an error if one is not in `allowed`."""
     unknown = sorted(set(build.options) - allowed)
     if unknown:
         raise InputError(f"[drafter] has unknown key {unknown[0]!r}; this family takes {', '.join(sorted(allowed))}")
-    return build.options
+    return ConfigTable(build.options, "[drafter] of the pair file", "leave it out")
 
 
 def special_ids(build: Build) -> tuple[int, ...]:
@@ -81,16 +82,19 @@ def special_ids(build: Build) -> tuple[int, ...]:
     return tuple(sorted(i for i in ids if i is not None and i != tokenizer.eos_token_id))
 
 
-def mask_id_of(build: Build) -> int:
-    """Id of [MASK]: from the pair file, the checkpoint's configuration, or the tokenizer."""
+def mask_id_of(build: Build, rows: int, *, least: int = 0) -> int:
+    """Id of [MASK]: from the pair file, the checkpoint's configuration, or the tokenizer.
+
+    Args:
+        rows: of the embedding that looks it up.
+        least: the smallest id that the family can use.
+    """
     config = build.checkpoint.config
-    nested = config.get("dflash_config") or {}
-    for found in (
-        build.options.get("mask_token_id"),
-        nested.get("mask_token_id"),
-        config.get("mask_token_id"),
-        build.tokenizer.mask_token_id,
-    ):
-        if found is not None:
-            return int(found)
+    options = take_options(build, set(build.options))
+    for table in (options, config.table("dflash_config"), config):
+        if table.has("mask_token_id"):
+            return table.integer("mask_token_id", low=least, high=rows - 1)
+    found = build.tokenizer.mask_token_id
+    if found is not None and least <= found < rows:
+        return found
     raise InputError("neither checkpoint nor tokenizer name a [MASK]; set mask_token_id in the pair file's [drafter]")

@@ -39,6 +39,7 @@ class Unmasking:
     def __post_init__(self) -> None:
         if self.order not in SCORES:
             raise InputError(f"unmasking order is {self.order!r}; choose one of {', '.join(SCORES)}")
+        quotas(self.schedule, 1, 1)  # raises if there is no such schedule
         if self.select not in ("distribution", "drawn"):
             raise InputError(f"select is {self.select!r}; choose distribution or drawn")
         if self.select == "drawn" and self.order != "confidence":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.decoding.networks.backbone import Backbone, KeyValueCache
 from specfrontier.errors import InputError
 
@@ -42,16 +44,20 @@ class AdaptedBackbone(nn.Module):
         adapter: `adapter_config.json`: rank `r`, `lora_alpha`, `target_modules`.
     """
 
-    def __init__(self, backbone: Backbone, adapter: dict[str, Any]) -> None:
+    def __init__(self, backbone: Backbone, adapter: Mapping[str, Any]) -> None:
         super().__init__()
-        if adapter.get("use_dora") or adapter.get("use_rslora") or adapter.get("bias", "none") != "none":
+        table = ConfigTable.of(adapter)
+        if table.flag("use_dora") or table.flag("use_rslora") or table.text("bias", "none") != "none":
             raise InputError("the adapter uses DoRA, rank-stabilised scaling or biases; only plain LoRA adapters load")
         self.backbone, self.gate = backbone, Gate()
-        rank, scale = int(adapter["r"]), adapter["lora_alpha"] / adapter["r"]
+        rank, targets = table.integer("r"), table.texts("target_modules")
+        if not targets:
+            raise InputError(f"{table.origin} lacks target_modules; give the list of adapted modules")
+        scale = table.number("lora_alpha") / rank
         for layer in backbone.model.layers:
             parts: tuple[nn.Module, ...] = (layer.self_attn, layer.mlp)  # type: ignore[assignment]
             for part in parts:
-                for name in [n for n, _ in part.named_children() if n in adapter["target_modules"]]:
+                for name in [n for n, _ in part.named_children() if n in targets]:
                     setattr(part, name, GatedLinear(getattr(part, name), rank, scale, self.gate))
 
     def adapter_names(self) -> dict[str, str]:

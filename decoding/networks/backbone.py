@@ -8,6 +8,7 @@ which the caller says with a mask.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.decoding.networks.reduced_head import ReducedHead
+
+MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -42,25 +46,37 @@ class BackboneConfig:
     draft_vocab_size: int | None = None
 
     @classmethod
-    def from_json(cls, config: dict[str, Any], *, attention_bias: bool, qk_norm: bool) -> BackboneConfig:
-        """Read the fields of a Qwen-like `config.json` (rope in `rope_theta` or in `rope_parameters`)."""
-        heads = config["num_attention_heads"]
-        rope = config.get("rope_parameters") or {}
+    def from_json(cls, config: Mapping[str, Any], *, attention_bias: bool, qk_norm: bool) -> BackboneConfig:
+        """Read the fields of a Qwen-like `config.json` (rope in `rope_theta` or in `rope_parameters`).
+
+        Raises:
+            InputError: if a field is missing, of another type, or out of range.
+        """
+        table = ConfigTable.of(config)
+        hidden_size, heads = table.integer("hidden_size"), table.integer("num_attention_heads")
+        shared = table.integer("num_key_value_heads", heads, high=heads)
+        if heads % shared:
+            raise table.refusal("num_key_value_heads", f"give a divisor of num_attention_heads ({heads})")
+        head_dim = table.integer("head_dim", hidden_size // heads)
+        if head_dim % 2:
+            raise table.refusal("head_dim" if table.has("head_dim") else "hidden_size", "give heads of an even size")
+        vocab_size = table.integer("vocab_size")
+        rope = table if table.has("rope_theta") else table.table("rope_parameters")
         return cls(
-            vocab_size=config["vocab_size"],
-            hidden_size=config["hidden_size"],
-            intermediate_size=config["intermediate_size"],
-            num_hidden_layers=config["num_hidden_layers"],
+            vocab_size=vocab_size,
+            hidden_size=hidden_size,
+            intermediate_size=table.integer("intermediate_size"),
+            num_hidden_layers=table.integer("num_hidden_layers", high=MOST_LAYERS),
             num_attention_heads=heads,
-            num_key_value_heads=config.get("num_key_value_heads", heads),
-            head_dim=config.get("head_dim") or config["hidden_size"] // heads,
-            rms_norm_eps=config.get("rms_norm_eps", 1e-6),
-            rope_theta=float(config.get("rope_theta") or rope.get("rope_theta", 10_000.0)),
-            max_position_embeddings=config.get("max_position_embeddings", 2048),
+            num_key_value_heads=shared,
+            head_dim=head_dim,
+            rms_norm_eps=table.number("rms_norm_eps", 1e-6),
+            rope_theta=rope.number("rope_theta", 10_000.0),
+            max_position_embeddings=table.integer("max_position_embeddings"),
             attention_bias=attention_bias,
             qk_norm=qk_norm,
-            tie_word_embeddings=config.get("tie_word_embeddings", False),
-            draft_vocab_size=config.get("draft_vocab_size"),
+            tie_word_embeddings=table.flag("tie_word_embeddings"),
+            draft_vocab_size=table.optional_integer("draft_vocab_size", high=vocab_size),
         )
 
 

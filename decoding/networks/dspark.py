@@ -3,13 +3,15 @@ each position by the token before it, and a head that predicts whether the verif
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from specfrontier.decoding.networks.backbone import BackboneConfig
+from specfrontier.decoding.config_table import ConfigTable
+from specfrontier.decoding.networks.backbone import MOST_LAYERS, BackboneConfig
 from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
 from specfrontier.errors import InputError
 
@@ -33,18 +35,22 @@ class DSparkConfig:
     confidence_sees_previous: bool
 
     @classmethod
-    def from_json(cls, config: dict[str, Any]) -> DSparkConfig:
+    def from_json(cls, config: Mapping[str, Any]) -> DSparkConfig:
         """Read the checkpoint's `config.json`."""
-        rank = config.get("markov_rank", 0)
-        kind = config.get("markov_head_type", "vanilla")
+        table = ConfigTable.of(config)
+        rank = table.integer("markov_rank", 0, low=0)
+        kind = table.text("markov_head_type", "vanilla")
         if rank and kind != "vanilla":
             raise InputError(f"markov_head_type is {kind!r}; only vanilla heads, those of the released drafters, load")
+        sees_previous = table.flag("confidence_head_with_markov")
+        if sees_previous and not rank:
+            raise table.refusal("confidence_head_with_markov", "give a markov_rank >= 1 beside it")
         return cls(
-            backbone=BackboneConfig.from_json(config, attention_bias=False, qk_norm=True),
-            feature_layers=tuple(config["target_layer_ids"]),
+            backbone=BackboneConfig.from_json(table, attention_bias=False, qk_norm=True),
+            feature_layers=table.integers("target_layer_ids", low=0, high=MOST_LAYERS),
             markov_rank=rank,
-            confidence_head=config.get("enable_confidence_head", False),
-            confidence_sees_previous=config.get("confidence_head_with_markov", False),
+            confidence_head=table.flag("enable_confidence_head"),
+            confidence_sees_previous=sees_previous,
         )
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from specfrontier.decoding.networks.backbone import BackboneConfig, KeyValueCache, Layer, RMSNorm, RotaryTable
 from specfrontier.decoding.networks.reduced_head import ReducedHead
+from specfrontier.errors import InputError
 
 
 class FeatureBackbone(nn.Module):
@@ -33,10 +34,21 @@ class FeatureBackbone(nn.Module):
         self.draft_head = None if reduced is None else ReducedHead(config.vocab_size, reduced)
 
     def head(self, verifier_head: nn.Module) -> nn.Module:
-        """What turns hidden states into logits: the verifier's head, or its rows of the draft vocabulary."""
+        """What turns hidden states into logits: the verifier's head, or its rows of the draft vocabulary.
+
+        Raises:
+            InputError: if the draft vocabulary is not within the verifier's.
+        """
         if self.draft_head is None:
             return verifier_head
-        return self.draft_head.take_rows(verifier_head.weight)  # type: ignore[arg-type]
+        weight: Tensor = verifier_head.weight  # type: ignore[assignment]
+        last = int(self.draft_head.ids[-1])
+        if last >= len(weight):
+            raise InputError(
+                f"the draft vocabulary has the id {last}, the verifier only {len(weight)} tokens; choose the verifier "
+                "that the drafter was trained on"
+            )
+        return self.draft_head.take_rows(weight)
 
     @property
     def device(self) -> torch.device:

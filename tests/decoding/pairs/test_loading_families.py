@@ -3,101 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import save_file
-from tiny_checkpoints import SHAPE, TOKENIZER, pair_file, qwen3_checkpoint, write_checkpoint
-from tiny_families import filled
-from torch import nn
-from transformers import DiffusionGemmaConfig, DiffusionGemmaForBlockDiffusion
+from family_checkpoints import FAMILIES, dflash, dream, sdar, uno
+from tiny_checkpoints import pair_file, qwen3_checkpoint
 
 from specfrontier.decoding import load_pair
 from specfrontier.decoding.checkpoints import checkpoint_folder
 from specfrontier.decoding.drafters.base import Effort
 from specfrontier.decoding.engine import Settings
-from specfrontier.decoding.networks.adapter import AdaptedBackbone
-from specfrontier.decoding.networks.backbone import Backbone, BackboneConfig
-from specfrontier.decoding.networks.dspark import DSparkConfig, DSparkNetwork
-from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
 from specfrontier.errors import InputError
 
-LORA = {"r": 2, "lora_alpha": 4, "target_modules": ["q_proj", "down_proj"]}
-GEMMA = {
-    **{name: value for name, value in SHAPE.items() if name != "rope_theta"},
-    "global_head_dim": 8,
-    "num_global_key_value_heads": 1,
-    "sliding_window": 4,
-    "num_experts": 2,
-    "top_k_experts": 1,
-    "moe_intermediate_size": 8,
-}
 
-
-def backbone(qk_norm: bool) -> nn.Module:
-    return filled(Backbone(BackboneConfig.from_json(SHAPE, attention_bias=not qk_norm, qk_norm=qk_norm)))
-
-
-def dream(folder: Path) -> Path:
-    config = {**SHAPE, "model_type": "Dream", "architectures": ["DreamModel"], "mask_token_id": 3}
-    return write_checkpoint(folder, config, backbone(False))
-
-
-def sdar(folder: Path) -> Path:
-    config = {**SHAPE, "architectures": ["SDARForCausalLM"], "mask_token_id": 3, "block_size": 4}
-    return write_checkpoint(folder, config, backbone(True))
-
-
-def dflash(folder: Path) -> Path:
-    config = {**SHAPE, "architectures": ["DFlashDraftModel"], "block_size": 4, "model_type": "qwen3"}
-    config["dflash_config"] = {"mask_token_id": 3, "target_layer_ids": [0, 1]}
-    network = FeatureBackbone(BackboneConfig.from_json(SHAPE, attention_bias=False, qk_norm=True), 2)
-    return write_checkpoint(folder, config, filled(network), tokenizer=False)
-
-
-def dspark(folder: Path) -> Path:
-    config = {**SHAPE, "architectures": ["Qwen3DSparkModel"], "block_size": 4, "mask_token_id": 3}
-    config |= {"target_layer_ids": [0, 1], "markov_rank": 2, "model_type": "qwen3"}
-    config |= {"enable_confidence_head": True, "confidence_head_with_markov": True}
-    return write_checkpoint(folder, config, filled(DSparkNetwork(DSparkConfig.from_json(config))), tokenizer=False)
-
-
-def uno(folder: Path) -> Path:
-    qwen3_checkpoint(folder, "sdar")
-    network = AdaptedBackbone(backbone(True), LORA)
-    (folder / "adapter").mkdir()
-    (folder / "adapter" / "adapter_config.json").write_text(json.dumps(LORA))
-    tensors = {n: torch.randn(network.get_parameter(ours).shape) for n, ours in network.adapter_names().items()}
-    save_file(tensors, folder / "adapter" / "adapter_model.safetensors")
-    return folder
-
-
-def diffusion_gemma(folder: Path) -> Path:
-    config = DiffusionGemmaConfig(text_config=GEMMA, vision_config=None, canvas_length=4)
-    filled(DiffusionGemmaForBlockDiffusion(config)).save_pretrained(folder)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(TOKENIZER / name, folder / name)
-    return folder
-
-
-DRAFTERS: dict[str, Callable[[Path], Path]] = {
-    "masked": dream,
-    "uniform": dream,
-    "block-diffusion": sdar,
-    "dflash": dflash,
-    "dspark": dspark,
-    "uno": uno,
-    "diffusion-gemma": diffusion_gemma,
-    "autoregressive": qwen3_checkpoint,
-}
-
-
-@pytest.mark.parametrize("family", DRAFTERS)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_loads_from_folders_and_drafts(family: str, tmp_path: Path) -> None:
-    pair = load_pair(pair_file(tmp_path, family, DRAFTERS[family](tmp_path / "drafter")), device="cpu")
+    pair = load_pair(pair_file(tmp_path, family, FAMILIES[family](tmp_path / "drafter")), device="cpu")
     out = pair.generate("Tom has 3 apples.", seed=1)
     assert 0 < len(out.tokens) <= 12
     assert any(r.drafted for r in out.rounds)
@@ -154,15 +76,6 @@ def test_a_tokenizer_that_differs_is_named_with_its_first_differing_token(tmp_pa
     assert repr(one) in message or repr(other) in message
 
 
-def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
-    drafter = sdar(tmp_path / "drafter")
-    state = backbone(True).state_dict()
-    del state["model.norm.weight"]
-    save_file(dict(state), drafter / "model.safetensors")
-    with pytest.raises(InputError, match=r"lacks tensor model\.norm\.weight"):
-        load_pair(pair_file(tmp_path, "block-diffusion", drafter), device="cpu")
-
-
 @pytest.mark.parametrize(
     ("error", "words"),
     [("GatedRepoError", "gated"), ("RepositoryNotFoundError", "no repository"), ("LocalEntryNotFoundError", "network")],
@@ -198,6 +111,6 @@ def test_a_prompt_beyond_the_context_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", ["dflash", "dspark"])
 def test_a_feature_drafter_refuses_more_than_one_step_and_says_why(family: str, tmp_path: Path) -> None:
-    pair = load_pair(pair_file(tmp_path, family, DRAFTERS[family](tmp_path / "drafter")), device="cpu")
+    pair = load_pair(pair_file(tmp_path, family, FAMILIES[family](tmp_path / "drafter")), device="cpu")
     with pytest.raises(InputError, match="hidden states"):
         pair.generate("Tom", steps=2)

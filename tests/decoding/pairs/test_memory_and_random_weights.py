@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
+from family_checkpoints import IDS, sharing
+from tiny_checkpoints import SHAPE, pair_file, qwen3_checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM, DiffusionGemmaForBlockDiffusion
 
 from specfrontier.decoding import load_pair, pair_names, read_pair_file
@@ -18,6 +22,7 @@ from specfrontier.decoding.networks.adapter import AdaptedBackbone
 from specfrontier.decoding.networks.backbone import Backbone, BackboneConfig
 from specfrontier.decoding.networks.dspark import DSparkConfig, DSparkNetwork
 from specfrontier.decoding.networks.feature_backbone import FeatureBackbone
+from specfrontier.decoding.networks.reduced_head import ReducedHead
 from specfrontier.errors import InputError
 
 PAPER = [name for name in pair_names() if not name.startswith(("arith", "smollm2"))]
@@ -86,6 +91,29 @@ def test_random_weights_measure_costs_and_refuse_the_rest() -> None:
         pair.generate("Tom has 3 apples.")
     with pytest.raises(InputError, match="d_K"):
         pair.run_ids(pair.random_prompt(8), replace(settings, trace=True))
+
+
+def test_a_random_autoregressive_drafter_has_the_head_of_its_draft_vocabulary(tmp_path: Path) -> None:
+    """Its head is much of a shallow drafter's cost: a whole one in its place would be another c_d."""
+    drafter = sharing(tmp_path / "drafter", "autoregressive")
+    pair = load_pair(pair_file(tmp_path, "autoregressive", drafter), device="cpu", random_weights=True)
+    network = pair.engine.drafter.model.network  # type: ignore[attr-defined]
+    head = network.get_output_embeddings()
+    assert isinstance(head, ReducedHead)
+    assert head.weight.shape == (len(IDS), SHAPE["hidden_size"])
+    shared = pair.engine.verifier.network.get_input_embeddings().weight
+    assert network.get_input_embeddings().weight.data_ptr() == shared.data_ptr()
+    out = pair.run_ids(pair.random_prompt(8), Settings(Effort(1), block_size=4, max_new_tokens=6))
+    assert len(out.tokens) == 6
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_a_draft_vocabulary_without_a_shared_embedding_is_refused(random: bool, tmp_path: Path) -> None:
+    drafter = qwen3_checkpoint(tmp_path / "drafter")
+    config = json.loads((drafter / "config.json").read_text())
+    (drafter / "config.json").write_text(json.dumps({**config, "draft_vocab_size": 4}))
+    with pytest.raises(InputError, match="shares_embedding = true"):
+        load_pair(pair_file(tmp_path, "autoregressive", drafter), device="cpu", random_weights=random)
 
 
 def test_random_weights_of_an_unknown_shape_are_refused() -> None:
