@@ -42,11 +42,15 @@ def generate_assisted(pair: Pair, prompt: str, settings: Settings) -> Generation
 
     The verifier's forward over the prompt also verifies the first draft; `prefill_s` is what that forward took
     beyond the mean of the later ones.
+
+    Raises:
+        InputError: if it cannot run this pair under this rule, or prompt and output exceed the context.
     """
     check_assisted(pair, settings.rule)
     drafter = pair.engine.drafter
     assert isinstance(drafter, AutoregressiveDrafter)
     ids = pair.encode(prompt)
+    pair.check_length(len(ids), settings.max_new_tokens)
     network, assistant = pair.engine.verifier.network, drafter.model.network
     configuration = _configuration(pair, settings)
     _follow(assistant, settings.block_size)

@@ -7,8 +7,13 @@ from typing import Annotated
 import typer
 
 from specfrontier.profiling.commands.options import (
+    CompileOption,
     CountOption,
     DataOption,
+    DeviceMapOption,
+    DeviceOption,
+    DrafterDeviceOption,
+    DtypeOption,
     JsonOption,
     LimitOption,
     MaybeOutOption,
@@ -32,18 +37,25 @@ def command(
     max_new_tokens: LimitOption = None,
     data: DataOption = None,
     seed: SeedOption = 0,
+    device: DeviceOption = None,
+    drafter_device: DrafterDeviceOption = None,
+    dtype: DtypeOption = None,
+    device_map: DeviceMapOption = None,
+    compile: CompileOption = False,
     json: JsonOption = False,
 ) -> None:
     """Price acceptance rules on the laws that lossless decoding visits: acceptance against TV, KL and chi-square."""
-    from specfrontier.decoding import Effort, Settings, load_pair, read_pair_file
+    from specfrontier.decoding import Effort, Settings, read_pair_file
     from specfrontier.decoding.drafters.base import check_count
     from specfrontier.decoding.laws import visited_laws
     from specfrontier.profiling.folders import writable_folder
+    from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.modes import pair_for_task
     from specfrontier.profiling.price import default_specs, price_table
     from specfrontier.profiling.tasks.registry import load_task
     from specfrontier.simulate.grid import parse_rule
 
+    load = LoadOptions(device, drafter_device, dtype, device_map, compile)
     file = read_pair_file(pair)
     name = task or file.tasks[0]
     chosen = names(specs, "rules") or default_specs()
@@ -56,12 +68,14 @@ def command(
         max_new_tokens=file.token_limit(name) if max_new_tokens is None else max_new_tokens,
         seed=seed,
     )
+    if out is not None:
+        writable_folder(out)
     found = load_task(name, data)
     prompts = [found.prompt(problem) for problem in found.problems(n, seed)]
-    laws = visited_laws(pair_for_task(load_pair(pair), name), prompts, settings, most=positions)
+    laws = visited_laws(pair_for_task(load.load(pair), name), prompts, settings, most=positions)
     table = price_table(laws, chosen)
     if out is not None:
-        path = writable_folder(out) / "price.csv"
+        path = out / "price.csv"
         table.to_csv(path, index=False)
     if json:
         print_json({"positions": len(laws.p), "prompts": int(laws.prompt.max()) + 1, "rows": records(table)})

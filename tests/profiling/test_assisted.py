@@ -82,6 +82,17 @@ def test_a_grid_asks_only_for_rules_that_it_has() -> None:
     assert [c.rule for c in found] == ["lossless", "linear:0.5"]
 
 
+def test_a_prompt_beyond_the_context_is_the_same_line_in_every_mode(ar_pair: Pair, task: Any) -> None:
+    """Transformers by itself would run past the positions that the models were made for."""
+    prompt = " ".join(["w1"] * (ar_pair.context_length or 0))
+    lines = set()
+    for mode in ("speculative", "autoregressive", "drafter", "assisted"):
+        with pytest.raises(InputError, match=r"a prompt of 128 tokens .* exceed the context") as caught:
+            run_configuration(ar_pair, prompt, _configuration(mode), 0, trace=False)
+        lines.add(str(caught.value))
+    assert len(lines) == 1
+
+
 @pytest.mark.parametrize(("ours", "verifiers"), [(0.7, 0.7), (0.9, 0.6)])
 def test_its_drafts_have_our_drafters_law(
     ar_pair: Pair, task: Any, monkeypatch: pytest.MonkeyPatch, ours: float, verifiers: float

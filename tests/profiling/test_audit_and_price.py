@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from specfrontier.decoding.laws import VisitedLaws, visited_laws
 from specfrontier.errors import InputError
 from specfrontier.profiling.audit import audit_rounds
 from specfrontier.profiling.cli import app
+from specfrontier.profiling.load_options import LoadOptions
 from specfrontier.profiling.price import default_specs, price_table
 from specfrontier.theory.divergences import tv_distance
 
@@ -101,6 +104,8 @@ def test_nothing_visited_is_one_line(pair: Pair) -> None:
         (("--steps", "0"), "steps (K) is 0"),
         (("--rules", "linear:2"), "linear"),
         (("--rules", " "), "rules is empty"),
+        (("--dtype", "int8"), "dtype is 'int8'"),
+        (("--out", "/dev/null/x"), "cannot write to /dev/null/x"),
     ],
 )
 def test_bad_input_to_price_is_one_line_before_anything_is_loaded(options: tuple[str, ...], words: str) -> None:
@@ -108,3 +113,24 @@ def test_bad_input_to_price_is_one_line_before_anything_is_loaded(options: tuple
     assert result.exit_code == 2
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_price_loads_the_pair_where_and_how_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[LoadOptions] = []
+
+    def stop(load: LoadOptions, _: str, **__: object) -> Pair:
+        asked.append(load)
+        raise InputError("far enough")
+
+    monkeypatch.setattr(LoadOptions, "load", stop)
+    options = ("--device", "cuda:1", "--drafter-device", "cpu", "--dtype", "float16", "--device-map", "auto")
+    result = CliRunner().invoke(app, ["price", "arith-masked", "--n", "1", *options, "--compile"])
+    assert "far enough" in result.stderr
+    assert asked == [LoadOptions("cuda:1", "cpu", "float16", "auto", compile=True)]
+
+
+def test_price_in_another_precision() -> None:
+    options = ("--n", "1", "--positions", "8", "--rules", "lossless,clip:2", "--dtype", "bfloat16", "--device", "cpu")
+    result = CliRunner().invoke(app, ["price", "arith-masked", *options, "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert [row["rule"] for row in json.loads(result.stdout)["rows"]] == ["lossless", "clip:2"]
