@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from specfrontier.decoding import PairFile
+from specfrontier.decoding.config_table import MOST, ConfigTable
 from specfrontier.errors import InputError
 from specfrontier.profiling.configuration import MODES, Configuration, Mode, parse_rule
 from specfrontier.theory.rules import Linear
@@ -130,20 +131,15 @@ def read_overrides(path: Path) -> dict[str, Any]:
     unknown = sorted(set(table) - known)
     if unknown:
         raise InputError(f"{path} has unknown key {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
-    kinds: dict[str, Any] = {"steps": int, "block_sizes": int, "seeds": int, "thresholds": (int, float)}
-    for name, value in table.items():
-        wrong = not isinstance(value, int) if name == "max_new_tokens" else not isinstance(value, list)
-        kind = kinds.get(name, str)
-        if wrong or (isinstance(value, list) and not all(isinstance(entry, kind) for entry in value)):
-            raise InputError(f"{path}: {name} is {value!r}; give {_wanted(name)}")
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+    entries = ConfigTable(table, str(path), "leave it out")
+    return {name: _override(entries, name) for name in table}
 
 
-def _wanted(name: str) -> str:
-    return {
-        "max_new_tokens": "an integer",
-        "steps": "a list of integers",
-        "block_sizes": "a list of integers",
-        "seeds": "a list of integers",
-        "thresholds": "a list of numbers",
-    }.get(name, "a list of strings")
+def _override(entries: ConfigTable, name: str) -> Any:
+    if name == "max_new_tokens":
+        return entries.integer(name)
+    if name in ("steps", "block_sizes", "seeds"):
+        return entries.integers(name, low=0 if name == "seeds" else 1, high=MOST)
+    if name in ("thresholds", "rules", "verifications", "modes") and entries[name] == []:
+        raise entries.refusal(name, "give at least one value")
+    return entries.numbers(name, high=1) if name == "thresholds" else entries.texts(name)

@@ -20,6 +20,8 @@ VERSION_KEY = b"specfrontier.schema_version"
 TABLE_KEY = b"specfrontier.table"
 PROVENANCE_KEY = b"specfrontier.provenance"
 
+RESTORE = "restore it, or delete it and run again"
+
 ARROW_TYPES: dict[str, pa.DataType] = {
     "string": pa.string(),
     "int64": pa.int64(),
@@ -57,7 +59,10 @@ def metadata(table: str, provenance: Mapping[str, Any] | None = None) -> dict[by
 
 def rows_to_arrow(table: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as an Arrow table with the table's schema; a missing key is null."""
-    data = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema(table))
+    try:
+        data = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema(table))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, OverflowError) as error:
+        raise InputError(f"the {table} table does not fit its schema: {first_line(error)}") from error
     _check_nulls(data, table)
     return data
 
@@ -84,7 +89,7 @@ def frame_to_arrow(table: str, frame: pd.DataFrame) -> pa.Table:
 def write_arrow(data: pa.Table, path: Path) -> None:
     """Write atomically: after a crash at any moment `path` holds the old file, or the whole new one."""
     with atomic_path(path) as temporary:
-        pq.write_table(data, temporary, compression="zstd")
+        pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
 
 
 def write_frame(table: str, frame: pd.DataFrame, path: Path, provenance: Mapping[str, Any] | None = None) -> None:
@@ -100,20 +105,28 @@ def read_arrow(path: Path, table: str, columns: Sequence[str] | None = None) -> 
         InputError: if it is missing, corrupt, newer than this release, or another table.
     """
     try:
-        data = pq.ParquetFile(path).read(None if columns is None else list(columns))
+        data = pq.ParquetFile(path, page_checksum_verification=True).read(None if columns is None else list(columns))
     except FileNotFoundError as error:
         raise InputError(f"no {table} table at {path}; give the folder of a run, or its file") from error
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is corrupt ({first_line(error)}); restore it, or delete it and run again") from error
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
+        raise InputError(f"{path} is corrupt ({first_line(error)}); {RESTORE}") from error
     _check_metadata(data.schema.metadata or {}, path, table)
-    return data if columns is not None else _with_later_columns(data, table)
+    return data if columns is not None else _with_every_column(data, path, table)
 
 
-def _with_later_columns(data: pa.Table, table: str) -> pa.Table:
-    """A file of an older version, with what it could not know yet as missing values."""
+def _with_every_column(data: pa.Table, path: Path, table: str) -> pa.Table:
+    """The columns in their types; those that a file of an older version could not know yet hold missing values."""
     for column in TABLES.get(table, PROBLEMS):  # a part is a row of the problems table with its rounds inside
-        if column.nullable and column.name not in data.column_names:
-            data = data.append_column(arrow_field(column), pa.nulls(len(data), ARROW_TYPES[column.type]))
+        kind = ARROW_TYPES[column.type]
+        if column.name not in data.column_names:
+            if not column.nullable:
+                raise InputError(f"{path} is corrupt (it lacks the column {column.name!r}); {RESTORE}")
+            data = data.append_column(arrow_field(column), pa.nulls(len(data), kind))
+        elif data.schema.field(column.name).type != kind:
+            raise InputError(
+                f"{path} is corrupt (column {column.name!r} is {data.schema.field(column.name).type}, not {kind}); "
+                f"{RESTORE}"
+            )
     return data
 
 
@@ -135,8 +148,10 @@ def to_frame(data: pa.Table, table: str) -> pd.DataFrame:
 
 def read_provenance(path: Path) -> dict[str, Any]:
     """The provenance that a file carries."""
-    stored = (pq.read_schema(path).metadata or {}).get(PROVENANCE_KEY, b"{}")
-    return json.loads(stored)
+    try:
+        return json.loads((pq.read_schema(path).metadata or {}).get(PROVENANCE_KEY, b"{}"))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path} is corrupt ({first_line(error)}); {RESTORE}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -192,7 +207,9 @@ def _check_nulls(data: pa.Table, table: str) -> None:
 def _check_metadata(stored: Mapping[bytes, bytes], path: Path, table: str) -> None:
     if VERSION_KEY not in stored or TABLE_KEY not in stored:
         raise InputError(f"{path} was not written by specfrontier (it states no schema version)")
-    version, name = int(stored[VERSION_KEY]), stored[TABLE_KEY].decode()
+    if not stored[VERSION_KEY].isdigit():
+        raise InputError(f"{path} is corrupt (its schema version is {stored[VERSION_KEY]!r}); {RESTORE}")
+    version, name = int(stored[VERSION_KEY]), stored[TABLE_KEY].decode(errors="replace")
     if version > SCHEMA_VERSION:
         raise InputError(
             f"{path} has schema version {version}, this release reads up to {SCHEMA_VERSION}; upgrade specfrontier"

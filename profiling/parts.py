@@ -15,8 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from specfrontier.errors import InputError
+from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.parquet import (
+    RESTORE,
     arrow_field,
     arrow_schema,
     metadata,
@@ -116,15 +117,23 @@ def _read_all(folder: Path, columns: Sequence[str] | None = None) -> list[pa.Tab
     """All files of a folder, listed again if another process merged some of them meanwhile."""
     while True:
         try:
-            return [read_arrow(path, TABLE, columns) for path in _files(folder)]
+            return [_read(path, columns) for path in _files(folder)]
         except InputError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
 
 
+def _read(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    """One file; whole, in the order and the types of the schema (an older file's added columns stand last)."""
+    data = read_arrow(path, TABLE, columns)
+    try:
+        return data if columns is not None else data.select(PART_SCHEMA.names).cast(PART_SCHEMA)
+    except (KeyError, pa.ArrowException) as error:
+        raise InputError(f"{path} is corrupt ({first_line(error)}); {RESTORE}") from error
+
+
 def _once(tables: list[pa.Table]) -> pa.Table:
-    alike = (data.select(PART_SCHEMA.names).cast(PART_SCHEMA) for data in tables)  # an older file's columns stand last
-    data = pa.concat_tables([PART_SCHEMA.empty_table(), *alike])
+    data = pa.concat_tables([PART_SCHEMA.empty_table(), *tables])
     data = data.sort_by("problem")
     names = data.column("problem").to_pylist()
     first = [i for i, name in enumerate(names) if i == 0 or name != names[i - 1]]

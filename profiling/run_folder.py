@@ -10,12 +10,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from specfrontier.decoding.config_table import read_table
 from specfrontier.errors import InputError
 from specfrontier.profiling import parts
 from specfrontier.profiling.folders import writable_folder
 from specfrontier.profiling.parquet import read_frame, rows_to_arrow, to_frame
 from specfrontier.schema import SCHEMA_VERSION
 
+REMEDY = "delete it and run again"
 RUN_TABLES = ("configurations", "problems", "rounds")
 
 
@@ -65,28 +67,32 @@ def arrow_tables(folder: Path) -> dict[str, pa.Table]:
 
 
 def read_configuration(path: Path) -> dict[str, Any]:
-    try:
-        row = json.loads(path.read_text(encoding="utf-8"))
-        row["config"], row["status"]
-        return row
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
+    row = read_table(path, REMEDY)
+    for name in ("config", "status"):
+        row.text(name)
+    return dict(row)
 
 
 def read_sessions(folder: Path) -> list[dict[str, Any]]:
-    found = []
-    for path in sorted((folder / "sessions").glob("*.json")):
-        try:
-            found.append(json.loads(path.read_text(encoding="utf-8")))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} is corrupt ({error}); delete it and run again") from error
-    return found
+    """What each process that worked on a run said of itself.
+
+    Raises:
+        InputError: if a file is corrupt, or newer than this release.
+    """
+    return [_read_session(path) for path in sorted((folder / "sessions").glob("*.json"))]
+
+
+def _read_session(path: Path) -> dict[str, Any]:
+    session = read_table(path, REMEDY)
+    version = session.integer("schema_version", 0, low=0)
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"{path} has schema version {version}, this release reads up to {SCHEMA_VERSION}; upgrade specfrontier"
+        )
+    session.table("pair").text("name")
+    return dict(session)
 
 
 def check_version(folder: Path) -> None:
-    for session in read_sessions(folder):
-        if session.get("schema_version", 0) > SCHEMA_VERSION:
-            raise InputError(
-                f"{folder} has schema version {session['schema_version']}, this release reads up to {SCHEMA_VERSION}; "
-                "upgrade specfrontier"
-            )
+    """Raise InputError if a newer release worked on a run."""
+    read_sessions(folder)

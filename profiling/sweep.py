@@ -202,14 +202,17 @@ class _Run:
         began = time.monotonic()
         try:
             generation = self._generate(problem, configuration)
+            likelihood = self._likelihood(problem, generation)
         except Exception as error:
             self._fail(configuration, describe(error))
             return None
-        # A task that refuses to score refuses for every configuration: that ends the sweep.
-        correct = self.task.score(problem, generation.text)
-        likelihood = None
-        if self.trace and generation.tokens:
-            likelihood = self.pair.log_likelihood(self.task.prompt(problem), generation.tokens)
+        try:
+            correct = self.task.score(problem, generation.text)
+        except InputError:
+            raise  # a task that refuses to score refuses for every configuration: that ends the sweep
+        except Exception as error:
+            self._fail(configuration, f"scoring {problem.identifier}: {describe(error)}")
+            return None
         record = problem_record(configuration.key, problem.identifier, generation, correct, likelihood)
         self.store.add(record.problem, record.rounds)
         self.measured += 1
@@ -224,6 +227,11 @@ class _Run:
             run_configuration(self.pair, prompt, _short(configuration), seed, trace=False)
             self.warm.add(configuration.key)
         return run_configuration(self.pair, prompt, configuration, seed, self.trace)
+
+    def _likelihood(self, problem: TaskProblem, generation: Generation) -> float | None:
+        if not self.trace or not generation.tokens:
+            return None
+        return self.pair.log_likelihood(self.task.prompt(problem), generation.tokens)
 
     def _fail(self, configuration: Configuration, error: str) -> None:
         self.store.mark_failed(configuration.key, error)

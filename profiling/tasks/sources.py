@@ -6,6 +6,7 @@ import csv
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -15,6 +16,8 @@ from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.tasks.base import TaskProblem, check_count
 
 Row = dict[str, Any]
+ENCODING = "utf-8-sig"
+"""UTF-8, with or without the mark at the beginning that spreadsheets write."""
 
 
 def local_rows(data: Path, file_name: str, columns: tuple[str, ...]) -> list[Row]:
@@ -33,19 +36,19 @@ def local_rows(data: Path, file_name: str, columns: tuple[str, ...]) -> list[Row
         raise InputError(f"no data file at {path}; give a .jsonl, .jsonl.gz or .csv file, or a folder with {file_name}")
     try:
         rows = list(_csv_rows(path) if path.suffix == ".csv" else _json_rows(path))
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error, zlib.error) as error:
         raise InputError(f"{path} can't be read ({error}); give a whole, valid file") from error
     return check_columns(rows, columns, str(path))
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    with path.open(newline="", encoding="utf-8") as lines:
+    with path.open(newline="", encoding=ENCODING) as lines:
         yield from csv.DictReader(lines, strict=True)
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
+    with opener(path, "rt", encoding=ENCODING) as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield _json_row(path, number, line)
@@ -54,7 +57,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
 def _json_row(path: Path, number: int, line: str) -> Row:
     try:
         return dict(json.loads(line))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{path}, line {number}, is no JSON object ({error}); give a whole, valid file") from error
 
 

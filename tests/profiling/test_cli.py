@@ -104,6 +104,19 @@ def test_an_output_folder_that_is_a_file_is_left_alone(tmp_path: Path) -> None:
         (["--modes", "magic"], "mode is 'magic'; choose among"),
         (["--task", "nothing"], "unknown task 'nothing'"),
         (["--n", "0"], "n is 0; give an integer >= 1"),
+        (["--lam", "nan"], "lambda is nan; give a number in [0, 1]"),
+        (["--thresholds", "nan"], "threshold (tau) is nan"),
+        (["--thresholds", "-0.5"], "threshold (tau) is -0.5"),
+        (["--steps", "-1"], "steps (K) is -1"),
+        (["--steps", ","], "steps (K) is empty"),
+        (["--block-sizes", "0"], "block_size (B) is 0"),
+        (["--seeds", "-1"], "seed is -1"),
+        (["--rules", "linear:nan"], "linear"),
+        (["--rules", "clip:inf"], "clip"),
+        (["--rules", "magic:1"], "magic"),
+        (["--rules", "linear:1@3-1/lossless"], "linear:1@3-1"),
+        (["--max-new-tokens", "-5"], "max_new_tokens is -5"),
+        (["--verification", "sloppy"], "verification is 'sloppy'"),
         (["--grid", "missing.toml"], "no grid file at missing.toml"),
     ],
 )
@@ -113,7 +126,22 @@ def test_a_bad_grid_is_named(tmp_path: Path, arguments: list[str], words: str) -
 
 def test_a_grid_file_with_an_unknown_key_or_a_wrong_value_is_refused(tmp_path: Path) -> None:
     grid = tmp_path / "grid.toml"
-    for text, words in (("step = [1]", "unknown key 'step'"), ('steps = ["a"]', "give a list of integers")):
+    for text, words in (
+        ("step = [1]", "unknown key 'step'"),
+        ('steps = ["a"]', "give a list of integers"),
+        ("steps = [true]", "give a list of integers"),
+        ("steps = []", "give a list of integers"),
+        ("steps = [0]", "give a list of integers"),
+        ("seeds = [-1]", "give a list of integers"),
+        ("thresholds = [nan]", "give a list of numbers"),
+        ("thresholds = []", "give at least one value"),
+        ("rules = []", "give at least one value"),
+        ('rules = "lossless"', "give a list of strings"),
+        ("modes = [1]", "give a list of strings"),
+        ("max_new_tokens = true", "give an integer"),
+        ("max_new_tokens = 1.5", "give an integer"),
+        ("steps = [1", "is not valid TOML"),
+    ):
         grid.write_text(text)
         assert_one_line(run("measure", "arith-masked", "--out", tmp_path / "run", "--grid", grid), words)
 

@@ -229,3 +229,65 @@ def test_a_problems_seed_is_stable_and_shared_by_configurations() -> None:
     assert configuration().problem_seed("gsm8k-1") == configuration(steps=2).problem_seed("gsm8k-1")
     assert configuration().problem_seed("gsm8k-1") != configuration(seed=1).problem_seed("gsm8k-1")
     assert configuration().problem_seed("gsm8k-1") == 1434283345836491415
+
+
+def test_a_flipped_byte_is_found_or_changes_nothing(store: Store) -> None:
+    """Pages carry checksums: damage is never read as another number. Every 13th byte of a file, one at a time."""
+    path = next((store.folder / "parts" / configuration().key).iterdir())
+    for other in set(path.parent.iterdir()) - {path}:
+        other.unlink()
+    content, whole, found = path.read_bytes(), parts.read_parts(path.parent).to_pylist(), 0
+    for at in range(0, len(content), 13):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
+        try:
+            assert parts.read_parts(path.parent).to_pylist() == whole
+        except InputError:
+            found += 1
+    assert found > 20
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda data: data.drop_columns(["decode_s"]), "lacks the column 'decode_s'"),
+        (
+            lambda data: data.set_column(1, "problem", pa.array([1] * len(data))),
+            "'problem' is int64, not string",
+        ),
+        (
+            lambda data: data.replace_schema_metadata({**data.schema.metadata, parquet.VERSION_KEY: b"two"}),
+            "its schema version is b'two'",
+        ),
+    ],
+)
+def test_a_table_that_is_not_the_schemas_is_rejected(store: Store, change: Any, words: str) -> None:
+    store.finish()
+    path = store.folder / "problems.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    with pytest.raises(InputError, match=words):
+        parquet.read_frame(path, "problems")
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "3", "{}", '{"config": 3, "status": "done"}', "\x00"])
+@pytest.mark.parametrize("kind", ["configurations", "sessions"])
+def test_a_corrupt_note_is_named(store: Store, kind: str, text: str) -> None:
+    path = next((store.folder / kind).iterdir()) if kind == "configurations" else store.folder / kind / "0000.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"{path.name}.*delete it and run again") as caught:
+        read_run(store.folder)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_setting_of_another_type_is_named(store: Store) -> None:
+    path = next((store.folder / "configurations").iterdir())
+    path.write_text(json.dumps({**json.loads(path.read_text()), "max_new_tokens": "many"}))
+    with pytest.raises(InputError, match="configurations table does not fit its schema"):
+        read_run(store.folder)
+
+
+def test_a_run_of_a_newer_release_is_left_alone(store: Store) -> None:
+    note = {"schema_version": SCHEMA_VERSION + 1, "pair": {"name": "p"}}
+    (store.folder / "sessions" / "9999.json").write_text(json.dumps(note))
+    for use in (read_run, Store):
+        with pytest.raises(InputError, match=rf"schema version {SCHEMA_VERSION + 1}.*upgrade"):
+            use(store.folder)

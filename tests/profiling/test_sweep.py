@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import signal
 import time
 from collections import Counter
@@ -134,6 +135,52 @@ def test_a_task_that_refuses_to_score_ends_the_sweep(
     assert len(calls) == 1
 
 
+def test_a_text_that_cannot_be_scored_costs_one_configuration(
+    masked_pair: Pair,
+    task: Any,
+    configurations: list[Configuration],
+    calls: list,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would come back at every resumption: a problem's seed is always the same."""
+    scored: list[str] = []
+
+    def score(problem: Any, _: str) -> bool:
+        scored.append(problem.identifier)
+        if len(scored) == 1:
+            raise RecursionError("too deep")
+        return True
+
+    monkeypatch.setattr(task, "score", score)
+    result = sweep(masked_pair, task, task.problems(2), configurations, Store(tmp_path))
+    assert result.failed == {"verifier alone": "scoring toy-0: RecursionError: too deep"}
+    assert result.measured == 2 * (len(configurations) - 1)
+
+
+def test_running_out_of_memory_after_generation_fails_one_configuration(
+    masked_pair: Pair,
+    task: Any,
+    configurations: list[Configuration],
+    calls: list,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The verifier's pass over the whole text needs more memory than any round of it."""
+    asked = [0]
+
+    def likelihood(*_: object) -> float:
+        asked[0] += 1
+        if asked[0] == 1:
+            raise MemoryError("out of memory")
+        return -1.0
+
+    monkeypatch.setattr(Pair, "log_likelihood", likelihood)
+    result = sweep(masked_pair, task, task.problems(1), configurations, Store(tmp_path))
+    assert result.failed == {"verifier alone": "MemoryError: out of memory"}
+    assert result.measured == len(configurations) - 1
+
+
 def test_an_effort_that_the_drafter_has_not_fails_alone(masked_pair: Pair, task: Any, tmp_path: Path) -> None:
     grid = SweepGrid((1,), (0.5,), ("lossless",), (4,), 8, modes=("speculative",))
     configurations = grid.configurations(masked_pair.name, "toy")
@@ -218,6 +265,17 @@ def _start(task: Any, tmp_path: Path, n: int, result: str) -> BaseProcess:
     return process
 
 
+def _work_on_little_disk(task: Any, tmp_path: Path, n: int, result: str) -> None:
+    """As `_work`, where no file may grow beyond a size that the notes fit in and a part does not."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    try:
+        _work(task, tmp_path, n, "none")
+    except InputError as error:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        (tmp_path / result).write_text(str(error))
+
+
 def _counts(tmp_path: Path, result: str) -> tuple[int, int]:
     measured, reused = (tmp_path / result).read_text().split()
     return int(measured), int(reused)
@@ -246,6 +304,21 @@ def test_after_sigkill_a_sweep_resumes_without_loss_or_repetition(task: Any, tmp
     tables = Store(tmp_path / "run").tables()
     assert len(tables.problems) == cells * n
     assert not tables.problems.duplicated(["config", "problem"]).any()
+
+
+def test_a_file_that_the_kernel_refuses_to_grow_ends_the_sweep_in_one_line(task: Any, tmp_path: Path) -> None:
+    """The real thing, not a patched writer: then the same sweep with room loses and repeats nothing."""
+    process = get_context("fork").Process(target=_work_on_little_disk, args=(task, tmp_path, 2, "error"))
+    process.start()
+    process.join()
+    message = (tmp_path / "error").read_text()
+    assert "file too large" in message
+    assert "same command again" in message
+    assert len(message.splitlines()) == 1
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+    _start(task, tmp_path, 2, "second").join()
+    cells = len(GRID.configurations("toy", "toy"))
+    assert _counts(tmp_path, "second") == (2 * cells, 0)
 
 
 def test_two_processes_share_a_store_without_repeating_a_problem(task: Any, tmp_path: Path) -> None:

@@ -116,11 +116,22 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, content: str, mess
         load_task("gsm8k", path)
 
 
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "marked.jsonl"
+    path.write_text('{"question": "q", "answer": "#### 1"}\n', encoding="utf-8-sig")
+    assert len(load_task("gsm8k", path).problems(None)) == 1
+
+
 def test_a_truncated_archive_and_a_missing_file_are_named(files: Path, tmp_path: Path) -> None:
     whole = (files / "HumanEval.jsonl.gz").read_bytes()
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"cut\.jsonl\.gz can't be read"):
+        load_task("humaneval", cut)
+    spoilt = bytearray(whole)
+    spoilt[len(whole) // 2] ^= 0xFF
+    cut.write_bytes(spoilt)
+    with pytest.raises(InputError, match=r"cut\.jsonl\.gz"):
         load_task("humaneval", cut)
     with pytest.raises(InputError, match=r"no data file at .*absent\.jsonl"):
         load_task("gsm8k", tmp_path / "absent.jsonl")
