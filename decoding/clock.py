@@ -10,19 +10,19 @@ import torch
 class RoundClock:
     """Marks the moments of a round and reads the seconds between them once the round is over.
 
-    On a CUDA device the marks are events on its current stream, which cost no synchronisation; elsewhere they
-    are readings of the monotonic clock.
+    On a CUDA device the marks are events on that device's current stream (which need not be the process's current
+    device), and cost no synchronisation; elsewhere they are readings of the monotonic clock.
     """
 
     def __init__(self, device: torch.device) -> None:
-        self.on_device = device.type == "cuda"
+        self.device, self.on_device = device, device.type == "cuda"
         self.marks: list[float | torch.cuda.Event] = []
 
     def mark(self) -> None:
         """Note this moment."""
         if self.on_device:
             event = torch.cuda.Event(enable_timing=True)
-            event.record()
+            event.record(torch.cuda.current_stream(self.device))
             self.marks.append(event)
         else:
             self.marks.append(time.perf_counter())
