@@ -147,10 +147,12 @@ def command(
     table = write_measurements(store)
     if json:
         print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
-        return
-    show(table)
-    for label, error in done.failed.items():
-        console().print(f"failed: {label}: {error}", markup=False)
+    else:
+        show(table)
+        for label, error in done.failed.items():
+            console().print(f"failed: {label}: {error}", markup=False)
+    if done.failed and not done.measured + done.reused:
+        raise typer.Exit(1)  # a script must see that there is nothing to read
 
 
 def show(table: pd.DataFrame) -> None:

@@ -232,3 +232,11 @@ def test_a_command_loads_no_package_that_it_has_no_use_for(
         "assert not loaded, loaded"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("output", [[], ["--json"]])
+def test_a_sweep_that_measured_nothing_is_no_success(tmp_path: Path, output: list[str]) -> None:
+    options = ["--steps", "1", "--rules", "lossless", "--n", "1", "--max-new-tokens", "100000", "--device", "cpu"]
+    result = run("measure", "arith-masked", "--out", tmp_path / "run", *options, *output)
+    assert result.exit_code == 1
+    assert "exceed the context" in result.stdout.replace("\n", " ")
