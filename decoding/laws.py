@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,13 +50,16 @@ class _Recorder(Engine):
         self.rows.append((p, block.law_rows(0, visited, p.shape[-1]).float().cpu()))
 
 
-def visited_laws(pair: Pair, prompts: list[str], settings: Settings, most: int = 1000) -> VisitedLaws:
+def visited_laws(
+    pair: Pair, prompts: Sequence[str], settings: Settings, *, seeds: Sequence[int] | None = None, most: int = 1000
+) -> VisitedLaws:
     """Generate from `prompts` and keep the laws of visited positions.
 
     Args:
         pair: with laws of V entries; memory is 8 V bytes a position.
-        prompts: text, each decoded with the settings' seed plus its index.
+        prompts: text.
         settings: of every generation.
+        seeds: one a prompt; the settings' seed plus the prompt's index if None.
         most: positions at most; prompts beyond it are not begun.
 
     Raises:
@@ -65,14 +69,15 @@ def visited_laws(pair: Pair, prompts: list[str], settings: Settings, most: int =
     engine = pair.engine
     found: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
     total = 0
-    for index, prompt in enumerate(prompts):
+    chosen = range(settings.seed, settings.seed + len(prompts)) if seeds is None else seeds
+    for index, (prompt, seed) in enumerate(zip(prompts, chosen, strict=True)):
         recorder = _Recorder(
             engine.verifier, engine.verifier_sampling, engine.drafter, engine.vocab_size, engine.end_ids
         )
         ids = pair.encode(prompt)
         pair.check_length(len(ids), settings.max_new_tokens)
         with torch.inference_mode():
-            recorder.generate(ids, replace(settings, seed=settings.seed + index))
+            recorder.generate(ids, replace(settings, seed=seed))
         for p, q in recorder.rows:
             found.append((p, q, torch.arange(1, len(p) + 1), torch.full((len(p),), index)))
             total += len(p)

@@ -34,6 +34,7 @@ def open_job(
     n: int | None = None,
     data: Path | None = None,
     allow_code_execution: bool = False,
+    allow_unisolated: bool = False,
     load: LoadOptions = LoadOptions(),  # noqa: B008  (frozen)
     seed: int = 0,
     settings: dict[str, Any] | None = None,
@@ -45,7 +46,7 @@ def open_job(
         task: name of the task.
         out: run folder.
         n: number of problems; None is the task's usual number.
-        data, allow_code_execution: see `load_task`.
+        data, allow_code_execution, allow_unisolated: see `load_task`.
         load: how the models are loaded.
         seed: of the order of the problems.
         settings: what the user asked for, for the provenance.
@@ -53,7 +54,7 @@ def open_job(
     Raises:
         InputError: if the folder cannot be written, or the task or the pair cannot be loaded.
     """
-    found = load_task(task, data, allow_code_execution)
+    found = load_task(task, data, allow_code_execution, allow_unisolated)
     problems = found.problems(n, seed)
     writable_folder(out)
     pair = load.load(name)

@@ -32,7 +32,7 @@ class SweepJob:
         configurations: of the sweep.
         folder: of the run, on a file system that every worker sees.
         options: of `sweep` (`trace`, `retry_failed`).
-        data, allow_code_execution: see `load_task`.
+        data, allow_code_execution, allow_unisolated: see `load_task`.
         load: how each worker loads the pair.
     """
 
@@ -45,6 +45,7 @@ class SweepJob:
     options: dict[str, Any] = field(default_factory=dict)
     data: Path | None = None
     allow_code_execution: bool = False
+    allow_unisolated: bool = False
     load: LoadOptions = LoadOptions()  # noqa: RUF009  (frozen)
 
 
@@ -54,7 +55,7 @@ def run_share(job: SweepJob) -> SweepResult:
     from specfrontier.profiling.sweep import sweep
     from specfrontier.profiling.tasks.registry import load_task
 
-    task = load_task(job.task, job.data, job.allow_code_execution)
+    task = load_task(job.task, job.data, job.allow_code_execution, job.allow_unisolated)
     problems = task.problems(job.n, job.seed)
     return sweep(job.load.load(job.pair), task, problems, job.configurations, Store(job.folder), **job.options)
 

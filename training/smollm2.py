@@ -47,7 +47,7 @@ class DrafterStage(Stage):
 
 
 STAGES = {
-    "ar": DrafterStage(steps=500),
+    "ar": DrafterStage(steps=800),
     "block": DrafterStage(steps=660, lr=1.5e-3),
     "dflash": DrafterStage(steps=900, layers=(0,), block_size=8, lr=1.5e-3),
 }

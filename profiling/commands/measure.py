@@ -27,6 +27,7 @@ from specfrontier.profiling.commands.options import (
     StepsOption,
     TaskOption,
     ThresholdsOption,
+    UnisolatedOption,
     integers,
     names,
     rules,
@@ -67,6 +68,7 @@ def command(
     grid_file: Annotated[Path | None, typer.Option("--grid", help="TOML file of the grid; flags win.")] = None,
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
+    allow_unisolated: UnisolatedOption = False,
     trace: Annotated[bool, typer.Option(help="Record the laws of every position, outside the clock.")] = True,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Try failed configurations again.")] = False,
     device: DeviceOption = None,
@@ -124,9 +126,10 @@ def command(
             options={"trace": trace, "retry_failed": retry_failed},
             data=data,
             allow_code_execution=allow_code_execution,
+            allow_unisolated=allow_unisolated,
             load=load,
         )
-        load_task(task, data, allow_code_execution).problems(n, shared.seed)
+        load_task(task, data, allow_code_execution, allow_unisolated).problems(n, shared.seed)
         stated = {"task": task, "n": n, "load": asdict(load), **settings}
         store = open_store(file, out, seed=shared.seed, settings=stated)
         done = sweep_on_ray(shared, address=ray_address, workers=workers)
@@ -138,6 +141,7 @@ def command(
             n=n,
             data=data,
             allow_code_execution=allow_code_execution,
+            allow_unisolated=allow_unisolated,
             load=load,
             seed=grid.seeds[0],
             settings=settings,

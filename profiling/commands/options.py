@@ -21,6 +21,12 @@ DataOption = Annotated[Path | None, typer.Option("--data", help="Local file of t
 CodeOption = Annotated[
     bool, typer.Option("--allow-code-execution", help="Let scoring run generated programs, in a sandbox.")
 ]
+UnisolatedOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unisolated", help="Run those programs even where nothing can isolate them; for throw-away machines."
+    ),
+]
 StepsOption = Annotated[str | None, typer.Option("--steps", help="Diffusion efforts K, such as 1,2,4.")]
 ThresholdsOption = Annotated[str | None, typer.Option("--thresholds", help="Confidence thresholds tau: 0.5,0.9.")]
 RulesOption = Annotated[

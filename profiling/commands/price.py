@@ -44,10 +44,14 @@ def command(
     compile: CompileOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Price acceptance rules on the laws that lossless decoding visits: acceptance against TV, KL and chi-square."""
-    from specfrontier.decoding import Effort, Settings, read_pair_file
+    """Price acceptance rules on the laws that lossless decoding visits: acceptance against TV, KL and chi-square.
+
+    The texts are those that `measure` decodes losslessly with the same settings.
+    """
+    from specfrontier.decoding import read_pair_file
     from specfrontier.decoding.drafters.base import check_count
     from specfrontier.decoding.laws import visited_laws
+    from specfrontier.profiling.configuration import Configuration
     from specfrontier.profiling.folders import writable_folder
     from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.modes import pair_for_task
@@ -62,8 +66,12 @@ def command(
     for spec in chosen:
         parse_rule(spec)
     check_count("positions", positions)
-    settings = Settings(
-        effort=Effort(steps),
+    decoding = Configuration(
+        pair=file.name,
+        task=name,
+        mode="speculative",
+        steps=steps,
+        rule="lossless",
         block_size=file.block_size if block_size is None else block_size,
         max_new_tokens=file.token_limit(name) if max_new_tokens is None else max_new_tokens,
         seed=seed,
@@ -71,8 +79,14 @@ def command(
     if out is not None:
         writable_folder(out)
     found = load_task(name, data)
-    prompts = [found.prompt(problem) for problem in found.problems(n, seed)]
-    laws = visited_laws(pair_for_task(load.load(pair), name), prompts, settings, most=positions)
+    problems = found.problems(n, seed)
+    laws = visited_laws(
+        pair_for_task(load.load(pair), name),
+        [found.prompt(problem) for problem in problems],
+        decoding.settings(seed),
+        seeds=[decoding.problem_seed(problem.identifier) for problem in problems],
+        most=positions,
+    )
     table = price_table(laws, chosen)
     if out is not None:
         path = out / "price.csv"

@@ -25,6 +25,7 @@ from specfrontier.profiling.commands.options import (
     StepsOption,
     TaskOption,
     ThresholdsOption,
+    UnisolatedOption,
     integers,
     names,
     thresholds,
@@ -52,6 +53,7 @@ def command(
     seed: SeedOption = 0,
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
+    allow_unisolated: UnisolatedOption = False,
     device: DeviceOption = None,
     drafter_device: DrafterDeviceOption = None,
     dtype: DtypeOption = None,
@@ -73,7 +75,12 @@ def command(
     """
     if random_weights:
         _refuse(
-            {"--data": data is not None, "--allow-code-execution": allow_code_execution, "--thresholds": bool(taus)}
+            {
+                "--data": data is not None,
+                "--allow-code-execution": allow_code_execution,
+                "--allow-unisolated": allow_unisolated,
+                "--thresholds": bool(taus),
+            }
         )
     efforts = {"steps": integers(steps, "steps (K)"), "thresholds": thresholds(taus)}
 
@@ -101,7 +108,17 @@ def command(
     if random_weights:
         profile = _costs(pair, task, settings, out, n, prompt_tokens, load)
     else:
-        job = open_job(pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, load=load, seed=seed)
+        job = open_job(
+            pair,
+            task,
+            out,
+            n=n,
+            data=data,
+            allow_code_execution=allow_code_execution,
+            allow_unisolated=allow_unisolated,
+            load=load,
+            seed=seed,
+        )
         profile = profile_pair(job.pair, job.task, job.problems, settings, job.store)
         write_measurements(job.store)
     profile.save(out / "profile.json")

@@ -17,6 +17,7 @@ from specfrontier.profiling.commands.options import (
     PairArgument,
     SeedOption,
     TaskOption,
+    UnisolatedOption,
     integers,
     thresholds,
 )
@@ -50,6 +51,7 @@ def command(
     seed: SeedOption = 0,
     data: DataOption = None,
     allow_code_execution: CodeOption = False,
+    allow_unisolated: UnisolatedOption = False,
     device: DeviceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -86,7 +88,15 @@ def command(
     )
     settings.fixed(file.name, task)  # a setting out of range is said before the models are loaded
     job = open_job(
-        pair, task, out, n=n, data=data, allow_code_execution=allow_code_execution, load=LoadOptions(device), seed=seed
+        pair,
+        task,
+        out,
+        n=n,
+        data=data,
+        allow_code_execution=allow_code_execution,
+        allow_unisolated=allow_unisolated,
+        load=LoadOptions(device),
+        seed=seed,
     )
     said = console()
     measured = measure_policies(job, settings, (lambda _: None) if json else lambda t: said.print(t, markup=False))

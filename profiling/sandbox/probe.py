@@ -115,5 +115,5 @@ def find_isolation(allow_unisolated: bool = False) -> Isolation:
     faults = "; ".join(f"{finding.isolation.name}: {finding.fault}" for finding in findings)
     raise InputError(
         f"generated code can't be isolated here ({faults}); install bubblewrap >= 0.8 and allow user namespaces, run "
-        "in a throw-away machine with unisolated code allowed, or leave code execution off"
+        "in a throw-away machine with --allow-unisolated (allow_unisolated=True), or leave code execution off"
     )

@@ -47,6 +47,8 @@ def load_task(
     """
     if name not in _BUILDERS:
         raise InputError(f"unknown task {name!r}; choose one of {', '.join(task_names())}")
+    if allow_unisolated and not allow_code_execution:
+        raise InputError("unisolated programs were allowed, but no programs; give --allow-code-execution as well")
     return _BUILDERS[name](data, allow_code_execution, allow_unisolated)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -134,3 +135,15 @@ def test_price_in_another_precision() -> None:
     result = CliRunner().invoke(app, ["price", "arith-masked", *options, "--json"])
     assert result.exit_code == 0, result.stderr
     assert [row["rule"] for row in json.loads(result.stdout)["rows"]] == ["lossless", "clip:2"]
+
+
+def test_price_rests_on_the_texts_that_measure_decodes(tmp_path: Path) -> None:
+    common = ("arith-masked", "--n", "2", "--max-new-tokens", "12", "--out", str(tmp_path))
+    measured = CliRunner().invoke(
+        app, ["measure", *common, "--rules", "lossless", "--steps", "1", "--block-sizes", "8", "--modes", "speculative"]
+    )
+    assert measured.exit_code == 0, measured.stderr
+    options = ("--rules", "lossless", "--block-size", "8", "--json")
+    priced = json.loads(CliRunner().invoke(app, ["price", *common, *options]).stdout)
+    found = pd.read_parquet(tmp_path / "measurements.parquet").iloc[0]
+    assert priced["rows"][0]["acceptance_rate"] == pytest.approx(found["acceptance_rb"], rel=1e-4)

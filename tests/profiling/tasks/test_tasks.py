@@ -205,3 +205,8 @@ def test_all_of_gsm8k_is_read_and_its_own_solutions_are_right(data_folder: Path)
     assert all(task.score(p, answers[p.question]) for p in sample)
     assert all(task.score(p, rf"Thus \boxed{{\${p.reference} \text{{ dollars}}}}.") for p in sample)
     assert not any(task.score(p, rf"Thus \boxed{{{p.reference}1}}.") for p in sample)
+
+
+def test_programs_unisolated_need_leave_for_programs_first() -> None:
+    with pytest.raises(InputError, match="give --allow-code-execution as well"):
+        load_task("humaneval", allow_unisolated=True)
