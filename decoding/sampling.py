@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from specfrontier.errors import InputError
 
@@ -20,6 +21,9 @@ Filter = Literal["top_k", "top_p"]
 
 #: Smaller temperatures than this carry float32 logits to infinity; 0 is what is meant.
 LEAST_TEMPERATURE = 1e-6
+
+#: Entries of a run, and of a law that is drawn from without runs.
+RUN, LONG = 256, 8192
 
 
 def _is_number(value: Any) -> bool:
@@ -109,8 +113,27 @@ def _race(laws: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _invert(laws: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw from laws [N, V] by inverting their distribution functions: one random number each, not V of them."""
-    cumulative = laws.cumsum(-1, dtype=torch.float64)
+    """Draw from laws [N, V] by inverting their distribution functions: one random number each, not V of them.
+
+    In a long law a run of entries is drawn first and then one of its entries, as running sums over all V take far more
+    time and memory than sums of runs.
+    """
     u = torch.rand(len(laws), 1, generator=generator, dtype=torch.float64)
-    # The first entry above the level: one whose own probability is not zero.
-    return torch.searchsorted(cumulative, u * cumulative[:, -1:], right=True).clamp_(max=laws.shape[-1] - 1).squeeze(1)
+    if laws.shape[-1] <= LONG:
+        return _first_above(laws, u)[0].squeeze(1)
+    runs = pad(laws, (0, -laws.shape[-1] % RUN)).unflatten(-1, (-1, RUN))
+    run, u = _first_above(runs.sum(-1), u)
+    token, _ = _first_above(runs.take_along_dim(run[..., None], dim=1).squeeze(1), u)
+    return (run * RUN + token).squeeze(1)
+
+
+def _first_above(masses: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+    """The entry [N, 1] of masses [N, M] at the level `u` [N, 1], in [0, 1), and how far into the entry the level is.
+
+    Its own mass is never zero: it is the first whose running sum is above the level.
+    """
+    sums = masses.cumsum(-1, dtype=torch.float64)
+    level = u * sums[:, -1:]
+    entry = torch.searchsorted(sums, level, right=True).clamp_(max=masses.shape[-1] - 1)
+    own = masses.gather(1, entry).double()
+    return entry, ((level - sums.gather(1, entry)) / own + 1).clamp_(0.0, 1 - torch.finfo(torch.float64).eps / 2)
