@@ -7,7 +7,7 @@ TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 PACKAGES := theory decoding profiling simulate paper_figures
 THREADS := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint format docs notebooks bench train smollm2 smollm2-study clean
+.PHONY: demo test test-slow lint format docs notebooks bench train smollm2 smollm2-study demo-study clean
 
 demo: $(VENV)/.base
 	$(BIN)/specfrontier demo --out runs/demo
@@ -52,6 +52,9 @@ smollm2: $(VENV)/.base
 # GSM8K's test file is not shipped: make smollm2-study DATA=path/of/gsm8k_test.jsonl
 smollm2-study: smollm2
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(THREADS) $(BIN)/python -m benchmarks.smollm2_study --data $(DATA)
+
+demo-study: $(VENV)/.base
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(THREADS) $(BIN)/python -m benchmarks.demo_study
 
 # A machine without an NVIDIA driver takes torch's CPU build where the index has it, and any other the usual one.
 $(VENV)/.torch: constraints.txt

@@ -7,13 +7,14 @@ documentation shows are written to `docs/data/smollm2`.
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pandas as pd
+
+from benchmarks.scores import write_scores
 
 TABLES = Path("docs/data/smollm2")
 TOKENS = 64
@@ -66,8 +67,7 @@ def collect(runs: Path) -> None:
             if (run / f"{name}.parquet").exists():
                 pd.read_parquet(run / f"{name}.parquet").to_csv(TABLES / f"{run.name}-{name}.csv", index=False)
         if (run / "comparison.json").exists():
-            scores = json.loads((run / "comparison.json").read_text(encoding="utf-8"))["scores"]
-            pd.DataFrame(scores).to_csv(TABLES / f"{run.name}-comparison.csv", index=False)
+            write_scores(run, TABLES, run.name)
         for path in run.glob("*.csv"):
             shutil.copy(path, TABLES / f"{run.name}-{path.name}")
 

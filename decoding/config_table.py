@@ -10,7 +10,7 @@ from typing import Any
 from specfrontier.errors import InputError
 
 #: No size of a model is larger; beyond it a damaged file would ask for all the memory there is.
-MOST = 1 << 20
+MOST = 1 << 24
 TINY, HUGE = 1e-38, 1e38
 LONGEST_SHOWN = 60
 

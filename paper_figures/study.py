@@ -106,11 +106,29 @@ def _comparison(table: pd.DataFrame) -> list[Row]:
     return rows
 
 
+def _frontiers(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [
+        ("Predictor", "Plane", "Points", "Overlap", "Found", "Hypervolume ratio", "Attained", "Regret", "Below floor")
+    ]
+    names = ("overlap", "found", "hypervolume_ratio", "attained", "regret", "below_floor")
+    rows += [
+        (
+            row["predictor"],
+            f"{row['speed']}, {row['quality']}",
+            str(int(row["points"])),
+            *(_number(row[name], 3) for name in names),
+        )
+        for row in table.to_dict("records")
+    ]
+    return rows
+
+
 KINDS: dict[str, Callable[[pd.DataFrame], list[Row]]] = {
     "measurements": _measurements,
     "audit": _audit,
     "price": _price,
     "comparison": _comparison,
+    "frontiers": _frontiers,
 }
 
 

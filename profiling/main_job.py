@@ -25,6 +25,7 @@ from specfrontier.profiling.results import (
 )
 from specfrontier.profiling.sweep import sweep
 from specfrontier.simulate import Comparison, compare
+from specfrontier.simulate.quality import fit_quality
 
 if TYPE_CHECKING:
     from specfrontier.profiling.tasks.base import TaskProblem
@@ -67,11 +68,14 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     settings = _settings(grid, seed)
     _record(job, settings, grid, RECORDING_SHARE * budget_s, say)
     profile = _profile(job, settings, say)
-    predictions = predictions_of(out, profile, rules=grid.rules, predictors=PREDICTORS, seed=seed)
+    rules = tuple(dict.fromkeys((*grid.rules, *ANCHORS)))
+    predictions = predictions_of(out, profile, rules=rules, predictors=PREDICTORS, seed=seed)
+    measurements = write_measurements(job.store)
+    recorded = {c.key for c in settings.configurations(job.pair.name, job.task.name)}
+    predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)])
     write_predictions(predictions, out, profile)
     say(f"predicted {len(predictions)} points from the profile's rounds alone")
-    measurements = write_measurements(job.store)
-    comparison = compare(measurements, predictions)
+    comparison = compare(measurements, predictions, fitted=fitted)
     write_comparison(comparison, out, out, out)
     say("drawing")
     figures = _draw(job, profile, predictions, measurements, out)
@@ -121,6 +125,18 @@ def _profile(job: Job, settings: ProfileSettings, say: Say) -> Profile:
     profile = profile_pair(job.pair, job.task, finished, settings, job.store)
     profile.save(job.store.folder / "profile.json")
     return profile
+
+
+def _with_accuracy(predictions: pd.DataFrame, recorded: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+    """Predictions with accuracy, and the configurations that it was fitted on: three of the recorded ones each."""
+    if not recorded["accuracy"].notna().any():
+        return predictions, set()
+    tables, fitted = [], set()
+    for _, table in predictions.groupby("predictor", sort=False):
+        model = fit_quality(table, recorded)
+        tables.append(model.add_accuracy(table))
+        fitted.update(model.fitted_on)
+    return pd.concat(tables, ignore_index=True), fitted
 
 
 def _finished(job: Job, configurations: Sequence[Configuration]) -> list[TaskProblem]:

@@ -49,7 +49,17 @@ def test_what_the_profile_rests_on_is_in_no_score(made: tuple[main_job.MainJob, 
     table = job.comparison.table
     rows = table[(table["predictor"] == "anchored") & (table["figure"] == "throughput")]
     scored = dict(zip(rows["rule"], rows["scored"], strict=True))
-    assert scored == {"lossless": False, "linear:0.5": True}
+    assert scored == {"lossless": False, "linear:0.4": False, "linear:0.5": True, "linear:0.8": False}
+
+
+def test_accuracy_is_fitted_on_recorded_points_alone(made: tuple[main_job.MainJob, list[str]]) -> None:
+    job, _ = made
+    assert job.predictions["accuracy"].between(0, 1).all()
+    table = job.comparison.table
+    scored = table[(table["figure"] == "accuracy") & table["scored"]]
+    assert set(scored["predictor"]) == set(main_job.PREDICTORS)
+    held_out = set(scored.loc[scored["predictor"] == "anchored", "rule"])
+    assert held_out == {"linear:0.5"}
 
 
 def test_predictions_read_nothing_that_they_are_scored_on(
@@ -68,7 +78,7 @@ def test_predictions_read_nothing_that_they_are_scored_on(
     )
     monkeypatch.setattr(results, "read_run", lambda _: without)
     again = results.predictions_of(
-        job.folder, job.profile, rules=("lossless", "linear:0.5"), predictors=main_job.PREDICTORS
+        job.folder, job.profile, rules=tuple(job.predictions["rule"].unique()), predictors=main_job.PREDICTORS
     )
     columns = ["predictor", "steps", "rule", "throughput", "latency", "fitted"]
     assert again[columns].to_dict("records") == job.predictions[columns].to_dict("records")

@@ -1,0 +1,33 @@
+"""Prediction against measurement on the embedded pairs: `python -m benchmarks.demo_study`.
+
+Takes half an hour on an idle machine. Runs the main job on each pair and writes its scores to `docs/data/demo`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+from pathlib import Path
+
+from benchmarks.scores import write_scores
+
+TABLES = Path("docs/data/demo")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", default="arith-masked,arith-uniform,arith-ar")
+    parser.add_argument("--minutes", type=float, default=6.0, help="of each pair's recording")
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    arguments = parser.parse_args()
+    for pair in arguments.pairs.split(","):
+        run = arguments.runs / f"demo-{pair}"
+        command = f"specfrontier demo --pair {pair} --minutes {arguments.minutes:g} --out {run}"
+        print(f"$ {command}", flush=True)
+        subprocess.run(shlex.split(command), check=True)
+        write_scores(run, TABLES, pair)
+
+
+if __name__ == "__main__":
+    main()
