@@ -131,7 +131,8 @@ def _with_accuracy(predictions: pd.DataFrame, recorded: pd.DataFrame) -> tuple[p
     """Predictions with accuracy, and the configurations that it was fitted on: three of the recorded ones each."""
     if not recorded["accuracy"].notna().any():
         return predictions, set()
-    tables, fitted = [], set()
+    tables: list[pd.DataFrame] = []
+    fitted: set[str] = set()
     for _, table in predictions.groupby("predictor", sort=False):
         model = fit_quality(table, recorded)
         tables.append(model.add_accuracy(table))
