@@ -48,7 +48,7 @@ class DrafterStage(Stage):
 
 STAGES = {
     "ar": DrafterStage(steps=800),
-    "block": DrafterStage(steps=660, lr=1.5e-3),
+    "block": DrafterStage(steps=560, lr=1.5e-3),
     "dflash": DrafterStage(steps=900, layers=(0,), block_size=8, lr=1.5e-3),
 }
 STARTS_FROM = {"block": "ar", "dflash": "ar"}

@@ -80,8 +80,17 @@ def predicted(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = measurements[(measurements["mode"] == "speculative") & measurements["rule"].str.match("lossless|linear")]
     columns = ["pair", "steps", "threshold", "rule", "block_size"]
     out = rows[columns].assign(predictor="equation7", fitted=False)
-    rows = rows.assign(deviation=TOKENS * (1 - rows["agreement"]))
-    for name in ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "accuracy", "deviation"):
+    rows = rows.assign(deviation=TOKENS * (1 - rows["agreement"]), overshoot=TOKENS * (1 - rows["agreement"]) ** 2)
+    for name in (
+        "throughput",
+        "latency",
+        "tokens_per_round",
+        "acceptance",
+        "agreement",
+        "accuracy",
+        "deviation",
+        "overshoot",
+    ):
         out[name] = rows[name] * 1.05 if name in ("throughput", "tokens_per_round") else rows[name]
         out[f"{name}_low"], out[f"{name}_high"] = out[name] * 0.96, out[name] * 1.04
     return out[["predictor", *[c for c in out if c != "predictor"]]].reset_index(drop=True)
