@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from specfrontier.errors import InputError
 from specfrontier.profile import EffortProfile, Estimate, Profile
 from specfrontier.simulate.costs import Costs
-from specfrontier.simulate.grid import Effort
+from specfrontier.simulate.grid import Effort, Point
 from specfrontier.simulate.round_costs import level_costs
 from specfrontier.simulate.traces import Recorded, Traces
 
@@ -62,12 +62,14 @@ class Evidence:
         costs: its costs, or those of a what-if.
         recorded: traced rounds; None if only the profile is at hand.
         bootstrap: how intervals are drawn.
+        leveled_on: configurations whose recorded seconds the costs rest on; none for those of a what-if.
     """
 
     profile: Profile
     costs: Costs
     recorded: Recorded | None = None
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
+    leveled_on: frozenset[Point] = frozenset()
 
     @classmethod
     def from_tables(
@@ -86,10 +88,13 @@ class Evidence:
         if rounds is not None and configurations is None:
             raise InputError("rounds came without the configurations table that names their settings; give both")
         recorded = None if rounds is None or configurations is None else Recorded.from_tables(rounds, configurations)
+        leveled_on: frozenset[Point] = frozenset()
         if costs is None:
             costs = Costs.from_profile(profile)
-            costs = costs if recorded is None else level_costs(costs, recorded)
-        return cls(profile, costs, recorded, bootstrap or Bootstrap())
+            if recorded is not None:
+                costs = level_costs(costs, recorded)
+                leveled_on = frozenset(traces.point for traces in recorded.traces.values())
+        return cls(profile, costs, recorded, bootstrap or Bootstrap(), leveled_on)
 
     def effort(self, effort: Effort) -> tuple[int, EffortProfile]:
         """Index and profile of an effort; InputError naming the profiled ones if it is not among them."""

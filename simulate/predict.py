@@ -49,7 +49,7 @@ def predict(
 
     Returns:
         One row a predictor and point with the columns of ``schema.PREDICTIONS``. Accuracy is NaN until a quality model
-        adds it.
+        adds it. `fitted` holds for points that the predictor reads, and for all whose rounds gave costs their level.
 
     Raises:
         InputError: if the predictor is unknown, the profile has no distances, or the evidence cannot say something
@@ -64,7 +64,7 @@ def predict(
     rows = []
     for name, method in _named(predictor):
         fitted = method.fit(evidence)
-        rows += [_row(name, profile.pair, fitted, point, level) for point in grid]
+        rows += [_row(name, evidence, fitted, point, level) for point in grid]
     table = pd.DataFrame(rows)
     return table.astype({"steps": "Int64", "block_size": "int64"})
 
@@ -77,19 +77,19 @@ def _named(predictor: str | Predictor | Sequence[str]) -> list[tuple[str, Predic
     return [(type(predictor).__name__, predictor)]
 
 
-def _row(name: str, pair: str, fitted: FittedPredictor, point: Point, level: float) -> dict[str, Any]:
+def _row(name: str, evidence: Evidence, fitted: FittedPredictor, point: Point, level: float) -> dict[str, Any]:
     outcome = fitted.at(point)
-    own = {used.key for used in fitted.fitted_on(point)}
+    used = {own.key for own in fitted.fitted_on(point) | evidence.leveled_on}
     row: dict[str, Any] = {
         "predictor": name,
-        "pair": pair,
+        "pair": evidence.profile.pair,
         "steps": point.effort.steps,
         "threshold": point.effort.threshold,
         "rule": point.rule,
         "block_size": point.block_size,
         **_figures(outcome, level),
     }
-    row["fitted"] = point.key in own
+    row["fitted"] = point.key in used
     return {column.name: row.get(column.name, float("nan")) for column in PREDICTIONS}
 
 

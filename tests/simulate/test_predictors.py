@@ -20,6 +20,7 @@ from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import (
     Anchored,
     ClosedForm,
+    Costs,
     Effort,
     Evidence,
     Grid,
@@ -127,6 +128,22 @@ def test_an_anchor_predicts_its_own_rule_from_its_own_rounds() -> None:
     table = predict(study.profile, study.rounds, grid, "anchored", configurations=study.configurations)
     assert table["tokens_per_round"][0] == pytest.approx(own["emitted"].sum() / len(own), rel=0.04)
     assert table["fitted"][0]
+
+
+def test_points_whose_rounds_gave_costs_their_level_count_as_fitted(hasty: Case) -> None:
+    """Also by predictors that take no acceptance from them; costs given from elsewhere rest on no rounds."""
+    study = hasty.study
+    grid = Grid.product(steps=(1,), rules=("lossless", "linear:0.6", "linear:0.9"), block_sizes=(16,))
+    names = ("closed-form", "replay")
+    given = {"configurations": study.configurations, "replicates": 0}
+    leveled = predict(study.profile, study.rounds, grid, names, **given)  # type: ignore[arg-type]
+    costs = Costs.from_profile(study.profile)
+    elsewhere = predict(study.profile, study.rounds, grid, names, costs=costs, **given)  # type: ignore[arg-type]
+    for name in names:
+        held_in = [
+            set(table.loc[(table["predictor"] == name) & table["fitted"], "rule"]) for table in (leveled, elsewhere)
+        ]
+        assert held_in == [{"lossless", "linear:0.9"}, {"lossless"}]
 
 
 def test_engine_rates_predict_what_the_profile_predicts(hard: Case) -> None:
