@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.importers.report import AcceptanceReport, report_from_histogram
+from specfrontier.simulate.importers.report import AcceptanceReport, record_of, report_from_histogram
 from specfrontier.simulate.importers.vllm import histogram_of, request_report
 
 __all__ = ["from_aiperf_export", "from_aiperf_records"]
@@ -23,8 +23,9 @@ def from_aiperf_records(records: Iterable[dict[str, Any]]) -> AcceptanceReport:
     Raises:
         InputError: if there is none, or one contradicts itself.
     """
-    found = (record.get("spec_decode_acceptance", record) for record in records)
-    return AcceptanceReport.pooled(request_report(f"aiperf/{r.get('engine', 'unknown')}", r) for r in found if r)
+    found = (record_of("aiperf", record).get("spec_decode_acceptance", record) for record in records)
+    own = (record_of("aiperf", record) for record in found if record)
+    return AcceptanceReport.pooled(request_report(f"aiperf/{r.get('engine', 'unknown')}", r) for r in own)
 
 
 def from_aiperf_export(export: dict[str, Any], block_size: int) -> AcceptanceReport:
@@ -36,7 +37,9 @@ def from_aiperf_export(export: dict[str, Any], block_size: int) -> AcceptanceRep
         export: the parsed ``profile_export_aiperf.json``.
         block_size: draft tokens of every step, which the export does not hold.
     """
-    raw = export.get("pooled_spec_decode_acceptance_histogram")
+    if block_size < 1:
+        raise InputError(f"block_size is {block_size}; give the draft tokens of a step, an integer >= 1")
+    raw = record_of("aiperf", export).get("pooled_spec_decode_acceptance_histogram")
     if not raw:
         raise InputError(
             "the AIPerf export has no pooled_spec_decode_acceptance_histogram; was the engine speculating?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from specfrontier.errors import InputError
@@ -32,15 +33,15 @@ def from_deepspec_table(text: str, dataset: str | None = None) -> AcceptanceRepo
     """
     row = _row(text, dataset)
     columns = sorted((c for c in row if re.fullmatch(r"accept_rate@\d+", c)), key=lambda c: int(c.split("@")[1]))
-    survival = [float(row[c]) for c in columns if row[c] != "-"]
+    survival = [_number(row, c) for c in columns if row[c] != "-"]
     if not survival:
         raise InputError("the DeepSpec table has no accept_rate@ columns with rates")
     if any(later > earlier + 1e-4 for earlier, later in zip([1.0, *survival], survival, strict=False)):
         raise InputError(f"deepspec survival rates {survival} rise along the draft; each includes the ones before it")
     kept = tuple(round(rate * _NOTIONAL_ROUNDS) for rate in survival)
-    length = float(row["accept_len"])
+    length = _number(row, "accept_len")
     check_identity("deepspec", "mean emitted tokens", length, "1 + sum of rates", 1 + sum(survival), 0.02 * length)
-    drafted = float(row["#propose"].split("+")[0])
+    drafted = _number(row, "#propose")
     return AcceptanceReport(
         engine="deepspec",
         rounds=_NOTIONAL_ROUNDS,
@@ -49,6 +50,18 @@ def from_deepspec_table(text: str, dataset: str | None = None) -> AcceptanceRepo
         visited=(_NOTIONAL_ROUNDS, *kept[:-1]),
         kept=kept,
     )
+
+
+def _number(row: dict[str, str], column: str) -> float:
+    """A cell, without the "+1" of the bonus token."""
+    cell = row.get(column, "")
+    try:
+        value = float(cell.split("+")[0])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{column} of the DeepSpec table is {cell!r}; it must be a number")
+    return value
 
 
 def _row(text: str, dataset: str | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.importers.report import AcceptanceReport, count_of
+from specfrontier.simulate.importers.report import AcceptanceReport, count_of, record_of
 
 __all__ = ["from_llama_cpp_responses"]
 
@@ -26,7 +26,7 @@ def from_llama_cpp_responses(responses: Iterable[dict[str, Any]]) -> AcceptanceR
 
 
 def _timings(response: dict[str, Any]) -> dict[str, Any]:
-    found = response.get("timings", response)
+    found = record_of("llama.cpp", response).get("timings", response)
     return found if isinstance(found, dict) else {}
 
 

@@ -7,6 +7,7 @@ the rounds that reached position k, the share that accepted it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,14 @@ from specfrontier.errors import InputError
 from specfrontier.simulate.predictors.position_dependent import PositionDependent
 from specfrontier.theory.tokens import alpha_for_tokens
 
-__all__ = ["AcceptanceReport", "check_identity", "count_of", "report_from_histogram", "report_from_steps"]
+__all__ = [
+    "AcceptanceReport",
+    "check_identity",
+    "count_of",
+    "record_of",
+    "report_from_histogram",
+    "report_from_steps",
+]
 
 IntArray = NDArray[np.int64]
 
@@ -123,7 +131,7 @@ def report_from_steps(engine: str, accepted: Sequence[int], drafted: Sequence[in
     """From every round's accepted and drafted counts: exact at any draft length."""
     if len(accepted) != len(drafted):
         raise InputError(f"{engine} reports {len(accepted)} accepted counts but {len(drafted)} drafted ones")
-    kept, proposed = np.asarray(accepted, dtype=np.int64), np.asarray(drafted, dtype=np.int64)
+    kept, proposed = _counts_of(engine, accepted), _counts_of(engine, drafted)
     if np.any((kept < 0) | (kept > proposed)):
         row = int(np.flatnonzero((kept < 0) | (kept > proposed))[0])
         raise InputError(f"{engine} reports a step that accepted {kept[row]} of {proposed[row]} drafted tokens")
@@ -141,8 +149,18 @@ def report_from_steps(engine: str, accepted: Sequence[int], drafted: Sequence[in
 
 def check_identity(engine: str, left: str, a: float, right: str, b: float, tolerance: float = 0.0) -> None:
     """InputError if two figures that must agree do not."""
+    for name, value in ((left, a), (right, b)):
+        if not _is_number(value):
+            raise InputError(f"{engine} reports {name} = {value!r}; it must be a number")
     if abs(a - b) > tolerance:
         raise InputError(f"{engine} contradicts itself: {left} are {a:g} but {right} are {b:g}; the record is damaged")
+
+
+def record_of(engine: str, value: Any) -> dict[str, Any]:
+    """A parsed JSON object; InputError for anything else."""
+    if not isinstance(value, dict):
+        raise InputError(f"a record of {engine} is {value!r:.60}; give parsed JSON objects")
+    return value
 
 
 def count_of(engine: str, record: dict[str, Any], *names: str) -> int:
@@ -150,10 +168,22 @@ def count_of(engine: str, record: dict[str, Any], *names: str) -> int:
     for name in names:
         value = record.get(name)
         if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value != int(value):
+            if not _is_number(value) or value < 0 or value != int(value):
                 raise InputError(f"{engine} reports {name} = {value!r}; it must be a count >= 0")
             return int(value)
     raise InputError(f"{engine} record lacks {' or '.join(names)}; it has {', '.join(sorted(record)) or 'nothing'}")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a parsed JSON value is a finite number (JSON as Python reads it may hold NaN)."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _counts_of(engine: str, values: Sequence[int]) -> IntArray:
+    wrong = [value for value in values if not _is_number(value) or value != int(value)]
+    if wrong:
+        raise InputError(f"{engine} reports a step with the count {wrong[0]!r}; it must be an integer")
+    return np.asarray(values, dtype=np.int64)
 
 
 def _added(rows: list[tuple[int, ...]]) -> tuple[int, ...]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from specfrontier.simulate.importers.report import AcceptanceReport, check_identity, count_of, report_from_histogram
+from specfrontier.simulate.importers.report import (
+    AcceptanceReport,
+    check_identity,
+    count_of,
+    record_of,
+    report_from_histogram,
+)
 from specfrontier.simulate.importers.vllm import histogram_of
 
 __all__ = ["from_sglang_responses"]
@@ -32,7 +38,7 @@ def from_sglang_responses(responses: Iterable[dict[str, Any]]) -> AcceptanceRepo
 
 
 def _meta(response: dict[str, Any]) -> dict[str, Any]:
-    found = response.get("meta_info", response)
+    found = record_of("sglang", response).get("meta_info", response)
     return found if isinstance(found, dict) else {}
 
 

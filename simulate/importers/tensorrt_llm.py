@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from specfrontier.simulate.importers.report import AcceptanceReport, check_identity, count_of
+from specfrontier.simulate.importers.report import AcceptanceReport, check_identity, count_of, record_of
 
 __all__ = ["from_tensorrt_llm_stats"]
 
@@ -21,8 +21,8 @@ def from_tensorrt_llm_stats(iterations: Iterable[dict[str, Any]]) -> AcceptanceR
     Raises:
         InputError: if there is none, or one contradicts itself.
     """
-    found = (stats.get("specDecodingStats", stats) or {} for stats in iterations)
-    return AcceptanceReport.pooled(_iteration(s) for s in found if s.get("numDraftTokens"))
+    found = (record_of("tensorrt-llm", stats).get("specDecodingStats", stats) or {} for stats in iterations)
+    return AcceptanceReport.pooled(_iteration(s) for s in found if record_of("tensorrt-llm", s).get("numDraftTokens"))
 
 
 def _iteration(stats: dict[str, Any]) -> AcceptanceReport:

@@ -11,6 +11,7 @@ from specfrontier.simulate.importers.report import (
     AcceptanceReport,
     check_identity,
     count_of,
+    record_of,
     report_from_histogram,
     report_from_steps,
 )
@@ -18,7 +19,9 @@ from specfrontier.simulate.importers.report import (
 __all__ = ["from_vllm_counters", "from_vllm_responses", "histogram_of", "request_report"]
 
 _COUNTERS = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
-_SAMPLE = re.compile(r"^vllm:spec_decode_(\w+?)(?:_total)?(?:\{([^}]*)\})?\s+([0-9.eE+-]+)\s*$", re.MULTILINE)
+_SAMPLE = re.compile(
+    r"^vllm:spec_decode_(\w+?)(?:_total)?(?:\{([^}]*)\})?\s+(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*$", re.MULTILINE
+)
 
 
 def from_vllm_responses(responses: Iterable[dict[str, Any]]) -> AcceptanceReport:
@@ -78,7 +81,7 @@ def histogram_of(engine: str, raw: Any) -> dict[int, int]:
         raise InputError(f"{engine} acceptance histogram is {raw!r}; expected a list or a mapping of counts")
     try:
         histogram = {int(length): int(count) for length, count in items}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{engine} acceptance histogram holds {error}; expected counts") from error
     if any(length < 0 or count < 0 for length, count in histogram.items()):
         raise InputError(f"{engine} acceptance histogram {raw!r} holds negative entries")
@@ -86,14 +89,15 @@ def histogram_of(engine: str, raw: Any) -> dict[int, int]:
 
 
 def _payload(response: dict[str, Any]) -> dict[str, Any] | None:
+    response = record_of("vllm", response)
     if "acceptance_histogram" in response:
         return response
-    return (response.get("metrics") or {}).get("speculative_decoding")
+    return record_of("vllm", response.get("metrics") or {}).get("speculative_decoding")
 
 
 def request_report(engine: str, record: dict[str, Any]) -> AcceptanceReport:
     """One request in vLLM's field names, which AIPerf's record shares."""
-    rounds = count_of(engine, record, "num_spec_steps")
+    rounds = count_of(engine, record_of(engine, record), "num_spec_steps")
     drafted = count_of(engine, record, "num_draft_tokens")
     accepted = count_of(engine, record, "num_accepted_draft_tokens")
     histogram = histogram_of(engine, record.get("acceptance_histogram"))

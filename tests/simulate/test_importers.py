@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from specfrontier.errors import InputError
@@ -166,3 +168,42 @@ def test_pooled_aiperf_export_needs_the_draft_length() -> None:
 def test_nothing_reported_is_an_error() -> None:
     with pytest.raises(InputError, match="no acceptance record"):
         from_vllm_responses([{"metrics": None}])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "three", [3], True, -1, 1.5])
+def test_what_is_no_count_is_refused_in_one_line(value: object) -> None:
+    with pytest.raises(InputError, match="count"):
+        from_llama_cpp_responses([{"predicted_n": 10, "draft_n": 8, "draft_n_accepted": value}])
+    step = {"num_spec_steps": 1, "num_draft_tokens": 3, "num_accepted_draft_tokens": 1, "acceptance_histogram": [0, 1]}
+    with pytest.raises(InputError, match="vllm"):
+        from_vllm_responses([step | {"per_step_accepted": [value], "per_step_drafted": [3]}])
+
+
+@pytest.mark.parametrize("value", [float("nan"), "two"])
+def test_an_identity_with_what_is_no_number_does_not_hold(value: object) -> None:
+    step = {"num_spec_steps": 1, "num_draft_tokens": 3, "num_accepted_draft_tokens": 1, "acceptance_histogram": [0, 1]}
+    with pytest.raises(InputError, match="must be a number"):
+        from_vllm_responses([step | {"mean_acceptance_length": value}])
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        from_vllm_responses,
+        from_aiperf_records,
+        from_sglang_responses,
+        from_llama_cpp_responses,
+        from_tensorrt_llm_stats,
+    ],
+)
+@pytest.mark.parametrize("record", [None, "text", [1]])
+def test_records_that_are_no_objects_are_refused(reader: Callable[[list[object]], object], record: object) -> None:
+    with pytest.raises(InputError, match="give parsed JSON objects"):
+        reader([record])
+
+
+@pytest.mark.parametrize("column", ["accept_len", "#propose", "accept_rate@0"])
+def test_deepspec_cells_must_be_numbers(column: str) -> None:
+    cell = {"accept_len": "2.20", "#propose": "2.00+1", "accept_rate@0": "0.8000"}[column]
+    with pytest.raises(InputError, match=f"{column} of the DeepSpec table is 'n/a'"):
+        from_deepspec_table(DEEPSPEC.replace(cell, "n/a"))
