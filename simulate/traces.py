@@ -129,9 +129,9 @@ class Traces:
         width = max(int(requested.max()), 1)
         return cls(
             point=point,
-            tv=_padded(table["tv"], width),
-            p_y=_padded(table["p_y"], width),
-            q_y=_padded(table["q_y"], width),
+            tv=_sound(point, "tv", _padded(table["tv"], width)),
+            p_y=_sound(point, "p_y", _padded(table["p_y"], width)),
+            q_y=_sound(point, "q_y", _padded(table["q_y"], width)),
             length=length,
             ended=(drafted < requested) & (verified == drafted),
             requested=requested,
@@ -140,9 +140,9 @@ class Traces:
             accepted=_ints(table["accepted"]),
             emitted=_ints(table["emitted"]),
             forwards=_ints(table["forwards"]),
-            draft_s=_floats(table["draft_s"]),
-            verify_s=_floats(table["verify_s"]),
-            accept_s=_floats(table["accept_s"]),
+            draft_s=_sound(point, "draft_s", _floats(table["draft_s"])),
+            verify_s=_sound(point, "verify_s", _floats(table["verify_s"])),
+            accept_s=_sound(point, "accept_s", _floats(table["accept_s"])),
             generation=generation.astype(np.int64),
             problems=np.array([problem for _, problem in unique], dtype=object),
         )
@@ -161,13 +161,14 @@ class Recorded:
         Args:
             rounds: columns of ``specfrontier.schema.ROUNDS``.
             configurations: any table with config, steps, threshold, rule and block_size (configurations or
-                measurements). Configurations without rounds are passed over, and those with rules by position.
+                measurements). Configurations without rounds are passed over, and those with rules by position. Where it
+                states `verification`, exact ones, whose drafts are cut, count only if there are no others.
 
         Raises:
             InputError: if a round's configuration is unknown, or no round is left.
         """
         known = configurations[configurations["config"].isin(rounds["config"].unique())]
-        known = predictable(known)
+        known = _of_one_verification(predictable(known))
         point_of = {
             config: point
             for config, point in zip(known["config"], points_of(known), strict=True)
@@ -223,12 +224,29 @@ class Recorded:
         return tuple(self.at(effort, rule, block_size) for rule in rules)
 
 
+def _of_one_verification(configurations: pd.DataFrame) -> pd.DataFrame:
+    if "verification" not in configurations:
+        return configurations
+    exact = configurations["verification"] == "exact"
+    return configurations if exact.all() else configurations[~exact]
+
+
 def _padded(column: pd.Series, width: int) -> FloatArray:
     lengths = np.array([len(values) for values in column], dtype=np.int64)
     out = np.zeros((len(lengths), width))
     if lengths.sum():
         out[np.arange(width) < lengths[:, None]] = np.concatenate([np.asarray(v, dtype=np.float64) for v in column])
     return out
+
+
+def _sound(point: Point, name: str, values: FloatArray) -> FloatArray:
+    """`values`, if all are finite and none is negative, as probabilities and seconds are."""
+    wrong = values[~(np.isfinite(values) & (values >= 0))]
+    if len(wrong):
+        raise InputError(
+            f"a round of {point.label} has {name} = {wrong[0]:g}; it must be >= 0: record the rounds again"
+        )
+    return values
 
 
 def _ints(column: pd.Series) -> IntArray:

@@ -40,6 +40,17 @@ def test_the_shortest_block_that_is_long_enough_is_replayed() -> None:
         recorded.lossless(Effort(2), 4)
 
 
+def test_exact_rounds_are_pooled_with_no_others() -> None:
+    """Exact verification cuts drafts; an audited run holds its rounds beside those of Algorithm 1."""
+    own = study(World(problems=3), (1,), 4)
+    exact = own.configurations.assign(config="exact", verification="exact")
+    cut = own.rounds.assign(config="exact")
+    both = pd.concat([own.configurations.assign(verification="paper"), exact])
+    rounds = pd.concat([own.rounds, cut])
+    assert Recorded.from_tables(rounds, both).lossless(Effort(1), 4).rounds == len(own.rounds)
+    assert Recorded.from_tables(cut, exact).lossless(Effort(1), 4).rounds == len(cut)
+
+
 def test_rounds_of_unknown_configurations_are_refused(hard: Case) -> None:
     with pytest.raises(InputError, match="not in the configurations table"):
         Recorded.from_tables(hard.study.rounds, hard.study.configurations.iloc[:0])
@@ -48,6 +59,21 @@ def test_rounds_of_unknown_configurations_are_refused(hard: Case) -> None:
 def test_rounds_without_traces_are_refused(hard: Case) -> None:
     with pytest.raises(InputError, match="traces switched on"):
         Recorded.from_tables(hard.study.rounds.assign(tv=None), hard.study.configurations)
+
+
+@pytest.mark.parametrize("column", ["tv", "p_y", "q_y"])
+def test_traces_that_hold_no_probability_are_refused(hard: Case, column: str) -> None:
+    rounds = hard.study.rounds
+    damaged = rounds.assign(**{column: [np.full(len(values), np.nan) for values in rounds[column]]})
+    with pytest.raises(InputError, match=f"{column} = nan; it must be >= 0"):
+        Recorded.from_tables(damaged, hard.study.configurations)
+
+
+@pytest.mark.parametrize("column", ["draft_s", "verify_s", "accept_s"])
+@pytest.mark.parametrize("seconds", [float("nan"), -1.0])
+def test_seconds_that_no_clock_counts_are_refused(hard: Case, column: str, seconds: float) -> None:
+    with pytest.raises(InputError, match=f"{column} = {seconds:g}"):
+        Recorded.from_tables(hard.study.rounds.assign(**{column: seconds}), hard.study.configurations)
 
 
 def test_a_threshold_is_an_effort_whatever_caps_its_steps() -> None:
