@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -122,13 +123,23 @@ def with_accuracy(predictions: pd.DataFrame, run: Path) -> pd.DataFrame:
     return fit_quality(predictions, read_frame(path, "measurements")).add_accuracy(predictions)
 
 
-def as_predictions(run: Path) -> tuple[pd.DataFrame, int]:
-    """The run's speculative measurements in the columns of predictions, and how many problems they rest on."""
+def as_predictions(run: Path, configs: Collection[str] | None = None) -> tuple[pd.DataFrame, int]:
+    """The run's speculative measurements in the columns of predictions, and how many problems they rest on.
+
+    Args:
+        run: folder with measurements.
+        configs: keys of those to take; None for all.
+
+    Raises:
+        InputError: if there are none.
+    """
     path = run / "measurements.parquet"
     if not path.is_file():
         raise InputError(f"no measurements in {run}; make them with `specfrontier measure`")
     measured = read_frame(path, "measurements")
     table = measured[measured["mode"] == "speculative"].assign(predictor="measured")
+    if configs is not None:
+        table = table[table["config"].isin(list(configs))]
     if table.empty:
         raise InputError(f"{run} holds no speculative measurements; measure some")
     columns = [column.name for column in PREDICTIONS]

@@ -46,9 +46,7 @@ def verify(
         label, error = next(iter(done.failed.items()))
         raise InputError(f"cannot measure {label}: {error}")
     write_measurements(job.store)
-    table, problems = as_predictions(run)
-    keys = {point.key for point in points}
-    chosen = table[[point.key in keys for point in points_of(table)]]
+    chosen, problems = as_predictions(run, [configuration.key for configuration in wanted])
     return recommend(chosen, goal, problems=problems)
 
 

@@ -75,7 +75,8 @@ def compare(
         figures: which figures to score.
 
     Raises:
-        InputError: if no measured point was predicted, or a predictor's points were all fitted on.
+        InputError: if the two are of different pairs, no measured point was predicted, or all shared ones were
+            fitted on.
     """
     joined = _joined(measurements, predictions, fitted)
     table = pd.concat([_figure_rows(joined, figure) for figure in figures], ignore_index=True)
@@ -89,6 +90,10 @@ def _joined(measurements: pd.DataFrame, predictions: pd.DataFrame, fitted: Colle
     measured = predictable(measurements).reset_index(drop=True)
     measured = measured.assign(point=_keys(measured))
     predicted = predictions.assign(point=_keys(predictions))
+    pairs = {"measurements": set(measured["pair"]), "predictions": set(predicted["pair"])}
+    if len(set.union(*pairs.values())) > 1:
+        stated = ", ".join(f"{name} of {', '.join(sorted(found))}" for name, found in pairs.items())
+        raise InputError(f"a comparison is of one pair, got {stated}; give both of the same")
     predicted["fitted"] = predicted["fitted"].fillna(False).astype(bool) if "fitted" in predicted else False
     joined = predicted.merge(measured, on="point", suffixes=("", "_measured"))
     if joined.empty:

@@ -93,7 +93,10 @@ def fit_quality(
     table = _measured(predictions, measurements, gauge)
     chosen = table[table["config"].isin(list(configs))] if configs is not None else _spread(table, points)
     if not 2 <= len(chosen) <= MOST_POINTS:
-        raise InputError(f"the quality model is fitted on {len(chosen)} points; give 2 to {MOST_POINTS} measured ones")
+        raise InputError(
+            f"the quality model is fitted on {len(chosen)} points; give 2 to {MOST_POINTS} measured ones, and predict "
+            "their rules and efforts too"
+        )
     x = chosen["departure"].to_numpy(dtype=np.float64)
     n = chosen["n"].to_numpy(dtype=np.float64)
     right = chosen["accuracy"].to_numpy(dtype=np.float64) * n

@@ -43,7 +43,7 @@ class Goal:
             raise InputError("a goal needs a quality floor or a latency ceiling, and not both")
         if self.floor is not None and not 0 <= self.floor <= 1:
             raise InputError(f"the {self.quality} floor is {self.floor}; give a share in [0, 1]")
-        if self.latency is not None and self.latency <= 0:
+        if self.latency is not None and not self.latency > 0:
             raise InputError(f"the latency ceiling is {self.latency} s; give seconds > 0")
 
     @property

@@ -79,6 +79,8 @@ def command(
         raise InputError("--verify measures what was predicted; leave --measured out")
     if pair is not None and verify is None:
         raise InputError("--pair names what --verify measures; give --verify N too")
+    if measured and any(given is not None for given in (predictor, *wanted, specs, lam)):
+        raise InputError("--measured chooses among all that was measured; leave --predictor and the grid's options out")
     if measured:
         table, problems = as_predictions(run)
     else:

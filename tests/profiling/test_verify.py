@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from specfrontier.profiling.cli import app
+from specfrontier.profiling.parquet import read_frame
+from specfrontier.profiling.results import as_predictions
 
 GOAL = ("--min-agreement", "0.5", "--lam", "0,1")
 
@@ -35,6 +37,17 @@ def test_contenders_of_a_pair_file_are_measured(profiled: Path, toy_folder: Path
     assert answer["measured"]["choice"]["agreement"][0] >= 0.5
 
 
+def test_what_was_verified_rests_on_its_own_problems(profiled: Path, toy_folder: Path) -> None:
+    """Contenders are measured on three problems, whatever fewer the rest of the run was measured on."""
+    options = ("--lam", "1", "--verify", "3", "--pair", toy_folder / "toy-masked.toml", "--json")
+    assert run("recommend", profiled, "--min-agreement", "0", *options).exit_code == 0
+    measured = read_frame(profiled / "measurements.parquet", "measurements")
+    lenient = measured.loc[measured["rule"] == "linear:1.0", "config"]
+    table, problems = as_predictions(profiled, list(lenient))
+    assert (len(table), problems) == (1, 3)
+    assert as_predictions(profiled)[1] == 2
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -42,6 +55,7 @@ def test_contenders_of_a_pair_file_are_measured(profiled: Path, toy_folder: Path
         (["--verify", "2", "--pair", "arith-masked"], "the profile is of toy-masked"),
         (["--verify", "2", "--pair", "missing.toml"], "no pair file at missing.toml"),
         (["--pair", "arith-masked"], "give --verify N too"),
+        (["--measured", "--steps", "1"], "leave --predictor and the grid's options out"),
     ],
 )
 def test_another_pair_than_the_profiled_one_is_refused(profiled: Path, options: list[str], words: str) -> None:

@@ -121,3 +121,8 @@ def test_nothing_shared_is_an_error() -> None:
         compare(measured(), predicted().assign(block_size=99))
     with pytest.raises(InputError, match="no score"):
         compare(measured(), predicted()).score("mine", "agreement")
+
+
+def test_predictions_of_another_pair_are_refused() -> None:
+    with pytest.raises(InputError, match="measurements of toy, predictions of other; give both of the same"):
+        compare(measured(), predicted().assign(pair="other"))

@@ -73,6 +73,7 @@ def test_the_answer_is_json_without_nan() -> None:
         ({"quality": "agreement"}, "not both"),
         ({"quality": "agreement", "floor": 0.9, "latency": 1.0}, "not both"),
         ({"quality": "agreement", "latency": 0.0}, "seconds > 0"),
+        ({"quality": "agreement", "latency": float("nan")}, "seconds > 0"),
         ({"quality": "agreement", "latency": 0.01}, "nearest reaches 0.25"),
         ({"quality": "accuracy", "floor": 0.5}, "fit a quality model"),
     ],
