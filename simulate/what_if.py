@@ -40,9 +40,9 @@ class Device:
 
     def __post_init__(self) -> None:
         for field in ("bandwidth", "matrix_rate"):
-            if getattr(self, field) <= 0:
+            if not getattr(self, field) > 0:
                 raise InputError(f"{field} of {self.name} is {getattr(self, field)}; give a rate > 0 a second")
-        if self.launch_s < 0:
+        if not 0 <= self.launch_s < np.inf:
             raise InputError(f"launch_s of {self.name} is {self.launch_s}; give seconds >= 0")
 
     def at_efficiency(self, bandwidth: float, matrix_rate: float) -> Device:
@@ -84,7 +84,7 @@ class ModelShape:
     active_parameters: float | None = None
 
     def __post_init__(self) -> None:
-        if self.parameters <= 0 or self.bytes_per_parameter <= 0:
+        if not (0 < self.parameters < np.inf and 0 < self.bytes_per_parameter < np.inf):
             raise InputError(
                 f"parameters and bytes_per_parameter are {self.parameters} and {self.bytes_per_parameter}; give > 0"
             )
@@ -136,10 +136,12 @@ def roofline_costs(
             attention over the prefix does, rather than from a cache.
 
     Raises:
-        InputError: if `batch` or `contexts` is empty or not positive.
+        InputError: if `batch`, `block_size` or `contexts` is empty or out of range.
     """
     if batch < 1 or not contexts:
         raise InputError(f"batch is {batch} with {len(contexts)} contexts; give a batch >= 1 and at least one context")
+    if block_size < 1 or not all(0 <= context < np.inf for context in contexts):
+        raise InputError(f"block_size is {block_size} at contexts {list(contexts)}; give B >= 1 and contexts >= 0")
     nodes = np.unique(np.linspace(1, block_size, min(block_size, 9)).round())
     at = np.sort(np.asarray(contexts, dtype=np.float64))
     surface = VerifySurface(nodes, at, forward_seconds(device, verifier, nodes[:, None] + 1, at, batch))

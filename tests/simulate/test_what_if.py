@@ -79,3 +79,16 @@ def test_impossible_machines_are_refused() -> None:
         DEVICE.at_efficiency(1.0, 1.5)
     with pytest.raises(InputError, match="batch"):
         roofline_costs(DEVICE, MODEL, MODEL, {}, block_size=8, contexts=(0,), prompt_tokens=1.0, batch=0)
+
+
+def test_what_is_no_number_is_no_machine_or_model() -> None:
+    nan = float("nan")
+    with pytest.raises(InputError, match="matrix_rate of none is nan"):
+        Device("none", 1.0, nan)
+    with pytest.raises(InputError, match="launch_s of none is nan"):
+        Device("none", 1.0, 1.0, nan)
+    with pytest.raises(InputError, match="parameters"):
+        ModelShape(nan)
+    for block_size, context in ((0, 1.0), (8, nan), (8, -1.0)):
+        with pytest.raises(InputError, match="give B >= 1 and contexts >= 0"):
+            roofline_costs(DEVICE, MODEL, MODEL, {}, block_size=block_size, contexts=(context,), prompt_tokens=1.0)
