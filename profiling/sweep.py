@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,8 +65,8 @@ def sweep(
 ) -> SweepResult:
     """Measure every configuration on every problem that the store does not have yet.
 
-    All configurations take their turn on one problem before the next one begins, so that a machine whose speed
-    drifts slows all of them alike. A configuration that fails is recorded with its error and skipped; a full disk
+    All configurations take their turn on one problem before the next one begins, in an order drawn anew for each, so
+    that a machine whose speed drifts, or that is faster after a pause, is so for all of them alike. A configuration that fails is recorded with its error and skipped; a full disk
     ends the sweep with one line, and what was stored stays.
 
     Args:
@@ -111,11 +112,16 @@ def _pending(
     """What is left to do, problem by problem, and how much is done."""
     finished = {configuration.key: store.finished(configuration.key) for configuration in configurations}
     groups = [
-        [(problem, c) for c in configurations if digest(problem.identifier) not in finished[c.key]]
+        [(problem, c) for c in _shuffled(configurations, problem) if digest(problem.identifier) not in finished[c.key]]
         for problem in problems
     ]
     reused = len(problems) * len(configurations) - sum(len(group) for group in groups)
     return groups, reused
+
+
+def _shuffled(configurations: Sequence[Configuration], problem: TaskProblem) -> list[Configuration]:
+    """The problem's own order, the same in every process and at every resumption."""
+    return Random(problem.identifier).sample(configurations, len(configurations))
 
 
 class _Run:

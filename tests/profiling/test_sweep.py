@@ -135,6 +135,25 @@ def test_a_task_that_refuses_to_score_ends_the_sweep(
     assert len(calls) == 1
 
 
+def test_no_configuration_comes_first_on_every_problem(
+    masked_pair: Pair, task: Any, configurations: list[Configuration], tmp_path: Path
+) -> None:
+    """What a machine does after a pause falls on all alike; the order is the problem's own, the same at every resumption."""
+    orders = []
+    for run in ("a", "b"):
+        order: list[tuple[str, str]] = []
+        sweep(
+            masked_pair, task, task.problems(8), configurations, Store(tmp_path / run),
+            on_problem=lambda c, record, order=order: order.append((record.problem["problem"], c.key)),
+        )  # fmt: skip
+        orders.append(order)
+    assert orders[0] == orders[1]
+    size = len(configurations)
+    first = {key for _, key in orders[0][::size]}
+    assert len(first) > 1
+    assert {key for _, key in orders[0][:size]} == {c.key for c in configurations}
+
+
 def test_a_text_that_cannot_be_scored_costs_one_configuration(
     masked_pair: Pair,
     task: Any,
@@ -154,7 +173,7 @@ def test_a_text_that_cannot_be_scored_costs_one_configuration(
 
     monkeypatch.setattr(task, "score", score)
     result = sweep(masked_pair, task, task.problems(2), configurations, Store(tmp_path))
-    assert result.failed == {"verifier alone": "scoring toy-0: RecursionError: too deep"}
+    assert list(result.failed.values()) == ["scoring toy-0: RecursionError: too deep"]
     assert result.measured == 2 * (len(configurations) - 1)
 
 
@@ -177,7 +196,7 @@ def test_running_out_of_memory_after_generation_fails_one_configuration(
 
     monkeypatch.setattr(Pair, "log_likelihood", likelihood)
     result = sweep(masked_pair, task, task.problems(1), configurations, Store(tmp_path))
-    assert result.failed == {"verifier alone": "MemoryError: out of memory"}
+    assert list(result.failed.values()) == ["MemoryError: out of memory"]
     assert result.measured == len(configurations) - 1
 
 
