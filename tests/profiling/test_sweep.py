@@ -138,7 +138,7 @@ def test_a_task_that_refuses_to_score_ends_the_sweep(
 def test_no_configuration_comes_first_on_every_problem(
     masked_pair: Pair, task: Any, configurations: list[Configuration], tmp_path: Path
 ) -> None:
-    """What a machine does after a pause falls on all alike; the order is the problem's own, the same at every resumption."""
+    """What a machine does after a pause falls on all alike; a problem has the same order at every resumption."""
     orders = []
     for run in ("a", "b"):
         order: list[tuple[str, str]] = []
