@@ -12,7 +12,7 @@ from specfrontier.errors import InputError
 from specfrontier.profile import Profile, VerifyCost
 from specfrontier.simulate.grid import Effort
 
-__all__ = ["Costs", "DraftCost", "VerifySurface"]
+__all__ = ["Costs", "DraftCost", "FirstRound", "VerifySurface"]
 
 FloatArray = NDArray[np.float64]
 
@@ -88,6 +88,17 @@ class VerifySurface:
 
 
 @dataclass(frozen=True)
+class FirstRound:
+    """A generation's first round against later ones: factors on its draft and on its verification.
+
+    It drafts after the shortest prefix, and verifies with whatever the prefill left in the caches.
+    """
+
+    draft: float = 1.0
+    verify: float = 1.0
+
+
+@dataclass(frozen=True)
 class Costs:
     """What a pair costs on a machine, in seconds.
 
@@ -98,6 +109,7 @@ class Costs:
         prefill_s: the verifier's prefill of a mean prompt.
         autoregressive_s: one token of the verifier alone.
         constant_verify_s: the one c_v of Equation 7.
+        first: what the first round of a generation costs against later ones.
     """
 
     draft: Mapping[Effort, DraftCost]
@@ -106,6 +118,7 @@ class Costs:
     prefill_s: float
     autoregressive_s: float
     constant_verify_s: float
+    first: FirstRound = FirstRound()
 
     @classmethod
     def from_profile(cls, profile: Profile) -> Costs:
@@ -134,9 +147,14 @@ class Costs:
         verified: ArrayLike,
         context: ArrayLike,
         forwards: ArrayLike | None = None,
+        first: ArrayLike = False,
     ) -> FloatArray:
-        """Seconds of rounds that ask for `requested` positions and verify `verified` of them."""
-        return self.draft_of(effort)(requested, forwards) + self.verify(verified, context) + self.host_s
+        """Seconds of rounds that ask for `requested` positions and verify `verified` of them.
+
+        `first` says which of them are the first of a generation.
+        """
+        draft = self.draft_of(effort)(requested, forwards) * np.where(first, self.first.draft, 1.0)
+        return draft + self.verify(verified, context) * np.where(first, self.first.verify, 1.0) + self.host_s
 
 
 def _draft_cost(profile: Profile, index: int) -> DraftCost:

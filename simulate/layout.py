@@ -69,5 +69,6 @@ class Layout:
 
     def round_s(self, costs: Costs, effort: Effort) -> FloatArray:
         """``[G, T]``: seconds of a round that starts there."""
-        seconds = costs.round_s(effort, self.requested, self.verified, self.context, self.forwards)
+        first = np.arange(self.row.shape[1]) == 0
+        seconds = costs.round_s(effort, self.requested, self.verified, self.context, self.forwards, first)
         return np.broadcast_to(seconds, self.row.shape)

@@ -64,5 +64,5 @@ def text_seconds(starts: FloatArray, texts: Texts, costs: Costs, effort: Effort,
     t = np.arange(len(starts))
     left = texts.lengths[:, None] - t
     verified = np.clip(left, 1, block_size)
-    seconds = costs.round_s(effort, block_size, verified, texts.prompt_tokens + t)
+    seconds = costs.round_s(effort, block_size, verified, texts.prompt_tokens + t, first=t == 0)
     return float((np.where(left > 0, seconds * starts, 0.0).sum(axis=1)) @ texts.shares)

@@ -8,13 +8,15 @@ cannot be known from a profile, which is made at one block size; rounds recorded
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from specfrontier.simulate.costs import Costs, DraftCost, VerifySurface
+from specfrontier.simulate.costs import Costs, DraftCost, FirstRound, VerifySurface
+from specfrontier.simulate.grid import Effort
 from specfrontier.simulate.traces import Recorded, Traces
 
 __all__ = ["level_costs", "seconds_per_position"]
@@ -22,6 +24,8 @@ __all__ = ["level_costs", "seconds_per_position"]
 
 def level_costs(costs: Costs, recorded: Recorded) -> Costs:
     """`costs` scaled to the seconds of `recorded`: each effort's drafts, all verifications, and host time.
+
+    First rounds of generations and later ones are levelled apart.
 
     Rounds of one effort at several block sizes give drafts a cost a position, c_d = a + b K + c K B: K forwards over B
     positions each. The constant c_v of Equation 7 becomes the mean over rounds of whole blocks. Efforts without rounds
@@ -33,18 +37,18 @@ def level_costs(costs: Costs, recorded: Recorded) -> Costs:
     for effort in recorded.efforts():
         if effort in drafts:
             own = [traces for traces in everything if traces.point.effort == effort]
-            drafts[effort] = _scaled(drafts[effort], _draft_ratio(drafts[effort], own))
-    verify_s = sum(float(t.verify_s.sum()) for t in everything)
-    modelled = sum(float(costs.verify(t.length, t.context).sum()) for t in everything)
-    ratio = verify_s / modelled if modelled > 0 and verify_s > 0 else 1.0
+            drafts[effort] = _scaled(drafts[effort], _draft_ratio(drafts[effort], own, first=False))
+    level = _verify_ratio(costs.verify, everything, first=False)
+    verify = replace(costs.verify, seconds=costs.verify.seconds * level)
     return replace(
         costs,
         draft=drafts,
-        verify=VerifySurface(costs.verify.block_sizes, costs.verify.contexts, costs.verify.seconds * ratio),
+        verify=verify,
         host_s=float(np.concatenate([t.accept_s for t in everything]).mean()),
         constant_verify_s=float(
             np.concatenate([t.verify_s[t.requested == t.requested.max()] for t in everything]).mean()
         ),
+        first=FirstRound(_first_draft(drafts, everything), _verify_ratio(verify, everything, first=True)),
     )
 
 
@@ -67,11 +71,42 @@ def _whole_draft_s(traces: Traces) -> float:
     return float(np.median(traces.draft_s[traces.requested == traces.requested.max()]))
 
 
-def _draft_ratio(cost: DraftCost, traces: Iterable[Traces]) -> float:
-    """Recorded over modelled seconds of drafts."""
-    pairs = [(float(t.draft_s.sum()), float(cost(t.requested, t.forwards).sum())) for t in traces]
-    recorded, modelled = (sum(column) for column in zip(*pairs, strict=True))
-    return recorded / modelled if modelled > 0 and recorded > 0 else 1.0
+def _draft_ratio(cost: DraftCost, traces: Iterable[Traces], *, first: bool) -> float:
+    """Recorded over modelled seconds of the drafts of first or of later rounds."""
+    return _ratio(
+        (t.draft_s[chosen].sum(), cost(t.requested[chosen], t.forwards[chosen]).sum())
+        for t in traces
+        for chosen in [_which(t, first)]
+    )
+
+
+def _first_draft(drafts: Mapping[Effort, DraftCost], traces: Iterable[Traces]) -> float:
+    """Recorded over modelled seconds of first drafts, all efforts together."""
+    return _ratio(
+        (t.draft_s[chosen].sum(), drafts[t.point.effort](t.requested[chosen], t.forwards[chosen]).sum())
+        for t in traces
+        if t.point.effort in drafts
+        for chosen in [_which(t, first=True)]
+    )
+
+
+def _verify_ratio(surface: VerifySurface, traces: Iterable[Traces], *, first: bool) -> float:
+    """Recorded over modelled seconds of the verifications of first or of later rounds."""
+    return _ratio(
+        (t.verify_s[chosen].sum(), surface(t.length[chosen], t.context[chosen]).sum())
+        for t in traces
+        for chosen in [_which(t, first)]
+    )
+
+
+def _which(traces: Traces, first: bool) -> NDArray[np.bool_]:
+    return (traces.start == 0) == first
+
+
+def _ratio(pairs: Iterable[tuple[float, float]]) -> float:
+    """Recorded over modelled seconds; 1 where either has none."""
+    recorded, modelled = np.sum([*pairs, (0.0, 0.0)], axis=0)
+    return float(recorded / modelled) if modelled > 0 and recorded > 0 else 1.0
 
 
 def _scaled(cost: DraftCost, ratio: float) -> DraftCost:

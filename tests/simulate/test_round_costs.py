@@ -12,6 +12,7 @@ from toy_world import Study, World, study
 
 from specfrontier.profile import Estimate
 from specfrontier.simulate import Costs, Effort, Evidence, Grid, Recorded, predict
+from specfrontier.simulate.round_costs import level_costs
 
 SLOWER = 1.3
 
@@ -36,9 +37,38 @@ def test_summed_over_the_recording_modelled_seconds_are_the_recorded_ones(hard: 
     given = hard.study
     costs = Evidence.from_tables(given.profile, given.rounds, given.configurations).costs
     traces = Recorded.from_tables(given.rounds, given.configurations).lossless(Effort(1), 16)
-    modelled = costs.round_s(Effort(1), traces.requested, traces.length, traces.context, traces.forwards)
+    first = traces.start == 0
+    modelled = costs.round_s(Effort(1), traces.requested, traces.length, traces.context, traces.forwards, first)
     recorded = traces.draft_s + traces.verify_s + traces.accept_s
     assert modelled.sum() == pytest.approx(recorded.sum(), rel=1e-9)
+
+
+COLD, SHORT = 1.4, 0.8
+
+
+def test_first_rounds_are_levelled_apart(hard: Case) -> None:
+    """First verifications COLD times and first drafts SHORT times as long: later rounds cost what they did before."""
+    given = hard.study
+    first = given.rounds["round"] == given.rounds["round"].min()
+    rounds = given.rounds.assign(
+        verify_s=given.rounds["verify_s"] * np.where(first, COLD, 1.0),
+        draft_s=given.rounds["draft_s"] * np.where(first, SHORT, 1.0),
+    )
+    before = Evidence.from_tables(given.profile, given.rounds, given.configurations).costs
+    after = Evidence.from_tables(given.profile, rounds, given.configurations).costs
+    assert after.first.verify == pytest.approx(before.first.verify * COLD, rel=1e-9)
+    assert after.first.draft == pytest.approx(before.first.draft * SHORT, rel=1e-9)
+    later = [c.round_s(Effort(1), 16, 16, 40) for c in (before, after)]
+    assert later[1] - after.host_s == pytest.approx(later[0] - before.host_s, rel=1e-9)
+    assert after.round_s(Effort(1), 16, 16, 40, first=True) > later[1]
+
+
+def test_without_first_rounds_all_cost_the_same(hard: Case) -> None:
+    given = hard.study
+    traces = Recorded.from_tables(given.rounds, given.configurations)
+    moved = Recorded({key: replace(t, start=t.start + 1) for key, t in traces.traces.items()})
+    found = level_costs(Costs.from_profile(given.profile), moved)
+    assert (found.first.draft, found.first.verify) == (1.0, 1.0)
 
 
 def draft_s(steps: int, block_size: int) -> float:
