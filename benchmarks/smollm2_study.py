@@ -75,7 +75,7 @@ def collect(runs: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="gsm8k_test.jsonl")
-    parser.add_argument("--n", type=int, default=12, help="problems")
+    parser.add_argument("--n", type=int, default=8, help="problems")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--pairs", default="ar,block,dflash")
     arguments = parser.parse_args()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from specfrontier.errors import InputError
+from specfrontier.simulate.grid import predictable
 from specfrontier.theory import RuleSchedule, leniency_from_spec
 
 LOSSLESS = "lossless"
@@ -48,10 +49,13 @@ def sweep(
 ) -> pd.DataFrame:
     """Speculative configurations of one sweep, sorted, with the columns `family` and `leniency` added.
 
+    Where both were measured, Algorithm 1's verification is shown, not the exact one.
+
     The lossless rule is every family's zero leniency, so its rows belong to any family asked for. None leaves a
     setting free.
     """
-    rows = measurements[measurements["mode"].isin(("speculative", "assisted"))]
+    assisted = measurements[measurements["mode"] == "assisted"]
+    rows = pd.concat([predictable(measurements), assisted]) if len(assisted) else predictable(measurements)
     for column, value in (("pair", pair), ("task", task), ("block_size", block_size)):
         rows = rows if value is None else rows[rows[column] == value]
     rows = rows.assign(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from specfrontier.decoding import read_pair_file
+from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.grid import SweepGrid, default_grid
@@ -72,7 +73,7 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     predictions = predictions_of(out, profile, rules=rules, predictors=PREDICTORS, seed=seed)
     measurements = write_measurements(job.store)
     recorded = {c.key for c in settings.configurations(job.pair.name, job.task.name)}
-    predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)])
+    predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)], say)
     write_predictions(predictions, out, profile)
     say(f"predicted {len(predictions)} points from the profile's rounds alone")
     comparison = compare(measurements, predictions, fitted=fitted)
@@ -127,14 +128,18 @@ def _profile(job: Job, settings: ProfileSettings, say: Say) -> Profile:
     return profile
 
 
-def _with_accuracy(predictions: pd.DataFrame, recorded: pd.DataFrame) -> tuple[pd.DataFrame, set[str]]:
+def _with_accuracy(predictions: pd.DataFrame, recorded: pd.DataFrame, say: Say) -> tuple[pd.DataFrame, set[str]]:
     """Predictions with accuracy, and the configurations that it was fitted on: three of the recorded ones each."""
     if not recorded["accuracy"].notna().any():
         return predictions, set()
     tables: list[pd.DataFrame] = []
     fitted: set[str] = set()
     for _, table in predictions.groupby("predictor", sort=False):
-        model = fit_quality(table, recorded)
+        try:
+            model = fit_quality(table, recorded)
+        except InputError as error:  # the recording is done; all else of the job still holds
+            say(f"accuracy is not predicted: {error}")
+            return predictions, set()
         tables.append(model.add_accuracy(table))
         fitted.update(model.fitted_on)
     return pd.concat(tables, ignore_index=True), fitted

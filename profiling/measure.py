@@ -12,7 +12,7 @@ from specfrontier.profiling.resampling import NOTHING, RatioEstimate, ratio, sha
 from specfrontier.profiling.run_folder import Tables
 from specfrontier.schema import MEASUREMENTS
 
-SETTINGS = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size")
+SETTINGS = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size", "verification")
 
 
 def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from specfrontier.profiling.run_folder import read_run
 from specfrontier.profiling.store import Store
 from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import Comparison, Grid, predict
-from specfrontier.simulate.grid import parse_rule
+from specfrontier.simulate.grid import parse_rule, predictable
 from specfrontier.simulate.quality import fit_quality
 
 PREDICTORS = ("replay", "closed-form")
@@ -137,7 +137,7 @@ def as_predictions(run: Path, configs: Collection[str] | None = None) -> tuple[p
     if not path.is_file():
         raise InputError(f"no measurements in {run}; make them with `specfrontier measure`")
     measured = read_frame(path, "measurements")
-    table = measured[measured["mode"] == "speculative"].assign(predictor="measured")
+    table = predictable(measured).assign(predictor="measured")
     if configs is not None:
         table = table[table["config"].isin(list(configs))]
     if table.empty:

@@ -66,8 +66,9 @@ def sweep(
     """Measure every configuration on every problem that the store does not have yet.
 
     All configurations take their turn on one problem before the next one begins, in an order drawn anew for each, so
-    that a machine whose speed drifts, or that is faster after a pause, is so for all of them alike. A configuration that fails is recorded with its error and skipped; a full disk
-    ends the sweep with one line, and what was stored stays.
+    that a machine whose speed drifts, or that is faster after a pause, is so for all of them alike. A configuration
+    that fails is recorded with its error and skipped; a full disk ends the sweep with one line, and what was stored
+    stays.
 
     Args:
         trace: record the laws of every position, outside the clock.

@@ -128,8 +128,12 @@ class Grid:
 
 
 def predictable(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a predictor can speak of: speculative ones."""
-    return table[table["mode"] == "speculative"] if "mode" in table else table
+    """The rows that a predictor can speak of: speculative ones, Algorithm 1's unless all are exact."""
+    table = table[table["mode"] == "speculative"] if "mode" in table else table
+    if "verification" not in table:
+        return table
+    exact = table["verification"] == "exact"
+    return table if exact.all() else table[~exact]
 
 
 def points_of(table: pd.DataFrame) -> list[Point]:

@@ -168,7 +168,7 @@ class Recorded:
             InputError: if a round's configuration is unknown, or no round is left.
         """
         known = configurations[configurations["config"].isin(rounds["config"].unique())]
-        known = _of_one_verification(predictable(known))
+        known = predictable(known)
         point_of = {
             config: point
             for config, point in zip(known["config"], points_of(known), strict=True)
@@ -222,13 +222,6 @@ class Recorded:
         """Traces of every recorded rule at this effort with blocks that are long enough."""
         rules = dict.fromkeys(r for e, r, b in self.traces if e == effort and b >= block_size)
         return tuple(self.at(effort, rule, block_size) for rule in rules)
-
-
-def _of_one_verification(configurations: pd.DataFrame) -> pd.DataFrame:
-    if "verification" not in configurations:
-        return configurations
-    exact = configurations["verification"] == "exact"
-    return configurations if exact.all() else configurations[~exact]
 
 
 def _padded(column: pd.Series, width: int) -> FloatArray:

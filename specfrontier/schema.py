@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 SCHEMA_VERSION = 3
-"""2 added `log_likelihood`, and `deviation` and `fitted` to predictions; 3 added `overshoot` to predictions. What an
-older file lacks reads as missing."""
+"""2 added `log_likelihood`, and `deviation` and `fitted` to predictions; 3 added `overshoot` to predictions and
+`verification` to measurements. What an older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -116,6 +116,7 @@ MEASUREMENTS = (
     Column("threshold", "float64", "tau", nullable=True),
     Column("rule", "string", "spec of the acceptance rule", nullable=True),
     Column("block_size", "int64", "B", nullable=True),
+    Column("verification", "string", "paper or exact", nullable=True),
     Column("n", "int64", "problems measured"),
     *(
         Column(f"{name}{suffix}", "float64", f"{meaning}{what}", nullable=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from specfrontier.profiling import main_job, results
@@ -61,6 +62,18 @@ def test_accuracy_is_fitted_on_recorded_points_alone(made: tuple[main_job.MainJo
     assert set(scored["predictor"]) == set(main_job.PREDICTORS)
     held_out = set(scored.loc[scored["predictor"] == "anchored", "rule"])
     assert held_out == {"linear:0.5"}
+
+
+def test_accuracy_that_cannot_be_fitted_is_said_and_left_out() -> None:
+    columns = ("predictor", "steps", "threshold", "rule", "block_size", "overshoot", "deviation")
+    predictions = pd.DataFrame([("anchored", 1, None, "lossless", 4, 0.0, 0.0)], columns=list(columns))
+    recorded = pd.DataFrame([("c", "speculative", 1, None, "lossless", 4, 0.5, 6)])
+    recorded.columns = ["config", "mode", "steps", "threshold", "rule", "block_size", "accuracy", "n"]
+    said: list[str] = []
+    found, fitted = main_job._with_accuracy(predictions, recorded, said.append)
+    assert found is predictions
+    assert fitted == set()
+    assert said[0].startswith("accuracy is not predicted: ")
 
 
 def test_predictions_read_nothing_that_they_are_scored_on(

@@ -81,6 +81,12 @@ def test_rules_by_position_are_scored_where_they_were_predicted() -> None:
     assert both.score("mine", "throughput")["points"] == 4
 
 
+def test_exact_measurements_are_scored_where_there_are_no_others() -> None:
+    both = pd.concat([measured().assign(verification="paper"), measured().assign(verification="exact", throughput=1.0)])
+    assert compare(both, predicted()).score("mine", "throughput")["mean_absolute_error"] == 0
+    assert compare(measured().assign(verification="exact"), predicted()).score("mine", "throughput")["points"] == 4
+
+
 def test_fitted_points_are_never_scored() -> None:
     wrong_where_fitted = np.array([9.0, 1.0, 1.0, 1.0, 1.0])
     found = compare(measured(), predicted(wrong_where_fitted))

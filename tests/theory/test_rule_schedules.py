@@ -53,6 +53,7 @@ def test_positions_past_the_end_take_the_last_rule() -> None:
         ("linear:1@1-0/lossless", "not end before it"),
         ("linaer:1@1-3/lossless", "unknown acceptance rule 'linaer'"),
         ("linear:1@1-3/", "unknown acceptance rule ''"),
+        ("linear:1@1-1000000000/lossless", "ends past position 65536"),
         (None, "spec must be text"),
     ],
 )

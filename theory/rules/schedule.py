@@ -12,6 +12,10 @@ from specfrontier.theory.rules.registry import rule_from_spec
 __all__ = ["Leniency", "RuleSchedule", "as_schedule", "leniency_from_spec"]
 
 
+MOST_POSITIONS = 1 << 16
+"""Positions that a spec can give rules of their own."""
+
+
 @dataclass(frozen=True)
 class RuleSchedule:
     """Position k of a block is verified by ``rules[k - 1]``, and positions past the end by the last rule.
@@ -86,6 +90,8 @@ def leniency_from_spec(spec: str) -> Leniency:
     for part in parts:
         rule, at, positions = part.partition("@")
         first, last = _positions(spec, part, positions if at else "")
+        if last > MOST_POSITIONS:
+            raise ValueError(f"{part!r} in schedule {spec!r} ends past position {MOST_POSITIONS}, the last allowed")
         if first != len(rules) + 1 or last < first:
             raise ValueError(
                 f"{part!r} in schedule {spec!r} must begin at position {len(rules) + 1} and not end before it"
