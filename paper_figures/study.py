@@ -97,8 +97,10 @@ def _price(table: pd.DataFrame) -> list[Row]:
 
 
 def _comparison(table: pd.DataFrame) -> list[Row]:
-    rows: list[Row] = [("Predictor", "Figure", "Points", "Mean error", "Bias", "Noise floor", "Kendall τ")]
-    names = ("mean_absolute_error", "bias", "noise_floor", "kendall_tau")
+    rows: list[Row] = [
+        ("Predictor", "Figure", "Points", "Mean error", "Bias", "Noise floor", "Kendall τ", "Its ceiling")
+    ]
+    names = ("mean_absolute_error", "bias", "noise_floor", "kendall_tau", "kendall_ceiling")
     rows += [
         (row["predictor"], row["figure"], str(int(row["points"])), *(_number(row[name], 3) for name in names))
         for row in table.to_dict("records")
@@ -108,9 +110,19 @@ def _comparison(table: pd.DataFrame) -> list[Row]:
 
 def _frontiers(table: pd.DataFrame) -> list[Row]:
     rows: list[Row] = [
-        ("Predictor", "Plane", "Points", "Overlap", "Found", "Hypervolume ratio", "Attained", "Regret", "Below floor")
+        (
+            "Predictor",
+            "Plane",
+            "Points",
+            "Overlap",
+            "Hypervolume ratio",
+            "Attained",
+            "Regret",
+            "By noise",
+            "Below floor",
+        )
     ]
-    names = ("overlap", "found", "hypervolume_ratio", "attained", "regret", "below_floor")
+    names = ("overlap", "hypervolume_ratio", "attained", "regret", "regret_floor", "below_floor")
     rows += [
         (
             row["predictor"],

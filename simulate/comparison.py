@@ -17,6 +17,9 @@ __all__ = ["FIGURES", "Comparison", "compare"]
 
 FIGURES = ("throughput", "latency", "tokens_per_round", "acceptance", "agreement", "accuracy")
 
+#: Simulated measurements of a perfect prediction.
+_NOISE_DRAWS = 200
+
 #: E|Z| of a standard normal: the mean absolute error that measurement noise alone gives a perfect prediction.
 _MEAN_ABSOLUTE_NORMAL = float(np.sqrt(2 / np.pi))
 
@@ -30,7 +33,8 @@ class Comparison:
             signed; absolute for accuracy and agreement) and `scored`, False where the predictor was fitted on it.
         scores: one row a predictor and figure: `points` scored, `mean_absolute_error`, `bias` (mean signed error),
             `noise_floor` (the error that measurement noise alone would give a perfect prediction), `kendall_tau`,
-            `coverage` (share of measured values within the predicted interval widened by their own error).
+            `kendall_ceiling` (the rank correlation that a perfect prediction would have on average), `coverage` (share
+            of measured values within the predicted interval widened by their own error).
         frontiers: one row a predictor and plane (speed by quality): see `frontier_scores`.
     """
 
@@ -140,8 +144,21 @@ def _score(rows: pd.DataFrame) -> dict[str, float]:
         "bias": float(rows["error"].mean()),
         "noise_floor": float(_MEAN_ABSOLUTE_NORMAL * rows["error_se"].mean()),
         "kendall_tau": float(tau),
+        "kendall_ceiling": _kendall_ceiling(rows),
         "coverage": _coverage(rows),
     }
+
+
+def _kendall_ceiling(rows: pd.DataFrame) -> float:
+    """Mean rank correlation of the predictions, taken for the truth, with measurements of it as noisy as these."""
+    from scipy.stats import kendalltau
+
+    truth = rows["predicted"].to_numpy(dtype=np.float64)
+    noise = pd.to_numeric(rows["measured_se"]).to_numpy(dtype=np.float64)
+    if len(rows) < 2 or not np.isfinite(noise).all():
+        return float("nan")
+    draws = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, len(rows)))
+    return float(np.mean([kendalltau(truth, truth + noise * z).statistic for z in draws]))
 
 
 def _coverage(rows: pd.DataFrame) -> float:

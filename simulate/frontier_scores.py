@@ -16,6 +16,9 @@ FloatArray = NDArray[np.float64]
 _SPEEDS = {"throughput": True, "latency": False}
 _QUALITIES = ("accuracy", "agreement")
 
+#: Simulated measurements of the truth.
+_NOISE_DRAWS = 200
+
 #: Lossless configurations agree fully, but for rounding.
 _ROUNDING = 1e-9
 
@@ -33,16 +36,21 @@ def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
         frontier over that of the measured frontier: what deploying the prediction would really give; `regret`, the
         share of speed lost by the configuration that the prediction recommends against the fastest measured one,
         both with quality of at least a floor (the one as predicted, the other as measured), on average over floors
-        at the measured qualities; `below_floor`, by how much the recommended one then misses its floor, on average.
+        at the measured qualities; `regret_floor`, what it would be on average were the predictions the truth, as the
+        best of noisy measurements is better than it should be; `below_floor`, by how much the recommended one then
+        misses its floor, on average.
     """
     rows = []
     for name, group in scored.groupby("predictor", sort=False):
         for speed, more in _SPEEDS.items():
             for quality in _QUALITIES:
                 columns = [speed, quality, f"{speed}_measured", f"{quality}_measured"]
-                values = group[columns].astype(float).dropna()
+                values = group.reindex(columns=[*columns, f"{speed}_se", f"{quality}_se"]).astype(float)
+                values = values.dropna(subset=columns)
                 if len(values) > 1:
-                    scores = _plane(values.to_numpy()[:, :2], values.to_numpy()[:, 2:], (more, True))
+                    predicted, measured, noise = np.split(values.to_numpy(), 3, axis=1)
+                    scores = _plane(predicted, measured, (more, True))
+                    scores["regret_floor"] = _regret_of_noise(predicted, noise, more)
                     rows.append({"predictor": name, "speed": speed, "quality": quality, **scores})
     return pd.DataFrame(rows)
 
@@ -80,6 +88,14 @@ def _recommended(predicted: FloatArray, measured: FloatArray, more: bool) -> dic
     if not regrets:
         return {"regret": float("nan"), "below_floor": float("nan")}
     return {"regret": float(np.mean(regrets)), "below_floor": float(np.mean(misses))}
+
+
+def _regret_of_noise(truth: FloatArray, noise: FloatArray, more: bool) -> float:
+    """Mean regret of recommending from the truth, against measurements with these standard errors."""
+    if not np.isfinite(noise).all():
+        return float("nan")
+    draws = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, *truth.shape))
+    return float(np.nanmean([_recommended(truth, truth + noise * z, more)["regret"] for z in draws]))
 
 
 def _fastest(points: FloatArray, allowed: NDArray[np.bool_], more: bool) -> int:

@@ -107,6 +107,19 @@ def test_the_noise_floor_is_what_a_perfect_prediction_would_score() -> None:
     assert floor == pytest.approx(np.abs(draws).mean(), rel=0.02)
 
 
+def test_rank_and_regret_have_ceiling_and_floor_where_measurements_are_noisy() -> None:
+    """Without noise a perfect prediction has tau 1 and no regret; with much of it, neither."""
+    quiet = compare(measured(0.0).assign(accuracy_se=0.0), predicted())
+    assert quiet.score("mine", "throughput")["kendall_ceiling"] == 1
+    noisy = compare(measured(0.3).assign(accuracy_se=0.0), predicted())
+    assert noisy.score("mine", "throughput")["kendall_ceiling"] < 0.9
+    regrets = [c.frontiers.query("speed == 'throughput'").iloc[0]["regret_floor"] for c in (quiet, noisy)]
+    assert regrets[0] == 0
+    assert regrets[1] > 0.05
+    unknown = compare(measured().assign(throughput_se=np.nan), predicted())
+    assert np.isnan(unknown.score("mine", "throughput")["kendall_ceiling"])
+
+
 def test_a_reversed_ranking_has_tau_minus_one_and_a_poor_frontier() -> None:
     found = compare(measured(), predicted(THROUGHPUT.min() * THROUGHPUT.max() / THROUGHPUT**2, fitted=()))
     assert found.score("mine", "throughput")["kendall_tau"] == pytest.approx(-1)
