@@ -11,6 +11,9 @@ import pandas as pd
 
 Row = tuple[str, ...]
 
+LARGE = 1e5
+"""From here on only the order of magnitude is shown."""
+
 
 def study_table(folder: Path, pair: str, kind: str) -> pd.DataFrame:
     """One table as text, for people.
@@ -178,4 +181,6 @@ def _with_error(row: dict[str, Any], name: str, digits: int) -> str:
 def _number(value: float, digits: int) -> str:
     if value != value:
         return "–"
-    return "∞" if value == float("inf") else f"{value:.{digits}f}"
+    if value == float("inf"):
+        return "∞"
+    return f"{value:.1e}" if abs(value) >= LARGE else f"{value:.{digits}f}"
