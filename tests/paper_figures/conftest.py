@@ -69,7 +69,7 @@ def measured(row: dict[str, object], rng: np.random.Generator) -> dict[str, obje
         "agreement": (agreement, 0.006), "kl": (3.0 * (1 - agreement), 0.1),
         "log_likelihood": (-0.8 - (1 - agreement), 0.05),
     }  # fmt: skip
-    kept = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size")
+    kept = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size", "verification")
     out: dict[str, object] = {name: row[name] for name in kept} | {"n": PROBLEMS}
     for name, (value_, se) in values.items():
         out |= {name: value_, f"{name}_se": se, f"{name}_low": value_ - 1.96 * se, f"{name}_high": value_ + 1.96 * se}

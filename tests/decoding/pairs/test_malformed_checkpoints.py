@@ -182,7 +182,9 @@ def test_every_tensor_must_be_there(family: str, made: Path, tmp_path: Path) -> 
     drafter = copied(made, family, tmp_path)
     path = drafter / "model.safetensors"
     whole = load_file(made / family / "model.safetensors")
-    for name in kinds(whole):
+    names = kinds(whole)
+    # transformers takes seconds to build what it loads, and knows missing tensors of every kind alike.
+    for name in names if family in OURS else names[:: len(names) // 2]:
         state = dict(whole)
         lose(state, name)
         save_file(state, path, metadata={"format": "pt"})
