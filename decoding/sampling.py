@@ -120,20 +120,18 @@ def _invert(laws: Tensor, generator: torch.Generator) -> Tensor:
     """
     u = torch.rand(len(laws), 1, generator=generator, dtype=torch.float64)
     if laws.shape[-1] <= LONG:
-        return _first_above(laws, u)[0].squeeze(1)
+        return _first_above(laws.cumsum(-1, dtype=torch.float64), u).squeeze(1)
     runs = pad(laws, (0, -laws.shape[-1] % RUN)).unflatten(-1, (-1, RUN))
-    run, u = _first_above(runs.sum(-1), u)
-    token, _ = _first_above(runs.take_along_dim(run[..., None], dim=1).squeeze(1), u)
-    return (run * RUN + token).squeeze(1)
-
-
-def _first_above(masses: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """The entry [N, 1] of masses [N, M] at the level `u` [N, 1], in [0, 1), and how far into the entry the level is.
-
-    Its own mass is never zero: it is the first whose running sum is above the level.
-    """
+    masses = runs.sum(-1)
     sums = masses.cumsum(-1, dtype=torch.float64)
-    level = u * sums[:, -1:]
-    entry = torch.searchsorted(sums, level, right=True).clamp_(max=masses.shape[-1] - 1)
-    own = masses.gather(1, entry).double()
-    return entry, ((level - sums.gather(1, entry)) / own + 1).clamp_(0.0, 1 - torch.finfo(torch.float64).eps / 2)
+    run = _first_above(sums, u)
+    # How far into its run the level is, in [0, 1), is the level of the draw within it.
+    within = (u * sums[:, -1:] - sums.gather(1, run)) / masses.gather(1, run).double() + 1
+    within.clamp_(0.0, 1 - torch.finfo(torch.float64).eps / 2)
+    entries = runs.take_along_dim(run[..., None], dim=1).squeeze(1)
+    return (run * RUN + _first_above(entries.cumsum(-1, dtype=torch.float64), within)).squeeze(1)
+
+
+def _first_above(sums: Tensor, u: Tensor) -> Tensor:
+    """The first entry [N, 1] whose running sum [N, M] is above the level `u` [N, 1], in [0, 1): never one of no mass."""
+    return torch.searchsorted(sums, u * sums[:, -1:], right=True).clamp_(max=sums.shape[-1] - 1)
