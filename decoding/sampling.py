@@ -133,5 +133,5 @@ def _invert(laws: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _first_above(sums: Tensor, u: Tensor) -> Tensor:
-    """The first entry [N, 1] whose running sum [N, M] is above the level `u` [N, 1], in [0, 1): never one of no mass."""
+    """The first entry [N, 1] whose running sum [N, M] exceeds the level `u` [N, 1], in [0, 1): never one of no mass."""
     return torch.searchsorted(sums, u * sums[:, -1:], right=True).clamp_(max=sums.shape[-1] - 1)
