@@ -7,14 +7,12 @@ documentation shows are written to `docs/data/smollm2`.
 from __future__ import annotations
 
 import argparse
-import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.scores import write_scores
+from benchmarks.studies import give, write_scores
 
 TABLES = Path("docs/data/smollm2")
 TOKENS = 64
@@ -81,8 +79,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for pair in arguments.pairs.split(","):
         for command in commands(pair, arguments.n, arguments.runs, arguments.data):
-            print(f"$ {command}", flush=True)
-            subprocess.run(shlex.split(command), check=True)
+            give(command)
     collect(arguments.runs)
 
 

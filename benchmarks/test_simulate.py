@@ -72,10 +72,9 @@ def evidence() -> Evidence:
 
 
 def test_a_paper_size_grid_takes_seconds(evidence: Evidence) -> None:
-    """4 efforts x 11 leniencies x 4 block sizes, 100,000 simulated rounds a point: what two cores give in 5 seconds.
+    """4 efforts x 11 leniencies x 4 block sizes, 100,000 simulated rounds a point, in under 5 processor seconds.
 
-    A busy machine stretches wall time, and shared caches processor time too, so that the target of 5 seconds of one
-    process is printed and twice that asserted.
+    Of an idle machine: what shares its caches stretches processor time too.
     """
     grid = Grid.product(steps=STEPS, rules=[f"linear:{lam}" for lam in LENIENCIES], block_sizes=BLOCK_SIZES)
     fitted = Replay(rounds=ROUNDS).fit(evidence)
@@ -84,7 +83,7 @@ def test_a_paper_size_grid_takes_seconds(evidence: Evidence) -> None:
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     print(f"\n{len(grid)} points of {ROUNDS} rounds: {processor:.2f} processor seconds, {wall:.2f} of wall time")
     assert np.isfinite(speeds).all()
-    assert processor < 10.0
+    assert processor < 5.0
 
 
 @dataclass

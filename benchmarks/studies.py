@@ -1,11 +1,19 @@
-"""The scores of a run's `comparison.json`, as CSV files that the documentation shows."""
+"""What the studies share: giving a command, and writing a run's scores as CSV files that the documentation shows."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pandas as pd
+
+
+def give(command: str) -> None:
+    """Show a command and run it; a failure ends the study."""
+    print(f"$ {command}", flush=True)
+    subprocess.run(shlex.split(command), check=True)
 
 
 def write_scores(run: Path, folder: Path, name: str) -> None:
