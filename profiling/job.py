@@ -13,6 +13,7 @@ from specfrontier.profiling.load_options import LoadOptions
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.store import Store
 from specfrontier.profiling.tasks.base import Task, TaskProblem
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.profiling.tasks.registry import load_task
 
 
@@ -32,9 +33,7 @@ def open_job(
     out: Path,
     *,
     n: int | None = None,
-    data: Path | None = None,
-    allow_code_execution: bool = False,
-    allow_unisolated: bool = False,
+    source: TaskOptions = TaskOptions(),  # noqa: B008  (frozen)
     load: LoadOptions = LoadOptions(),  # noqa: B008  (frozen)
     seed: int = 0,
     settings: dict[str, Any] | None = None,
@@ -46,7 +45,7 @@ def open_job(
         task: name of the task.
         out: run folder.
         n: number of problems; None is the task's usual number.
-        data, allow_code_execution, allow_unisolated: see `load_task`.
+        source: where its problems come from, and what scoring may run.
         load: how the models are loaded.
         seed: of the order of the problems.
         settings: what the user asked for, for the provenance.
@@ -54,7 +53,7 @@ def open_job(
     Raises:
         InputError: if the folder cannot be written, or the task or the pair cannot be loaded.
     """
-    found = load_task(task, data, allow_code_execution, allow_unisolated)
+    found = load_task(task, source)
     problems = found.problems(n, seed)
     writable_folder(out)
     pair = load.load(name)

@@ -17,6 +17,7 @@ from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.load_options import LoadOptions
 from specfrontier.profiling.sweep import SweepResult
+from specfrontier.profiling.tasks.options import TaskOptions
 
 MOST_RESTARTS = 5
 
@@ -28,11 +29,11 @@ class SweepJob:
     Attributes:
         pair: a shipped pair's name, or the path of a pair file that the worker sees.
         task: name of the task.
+        source: where its problems come from, and what scoring may run.
         n, seed: of its problems, see `Task.problems`.
         configurations: of the sweep.
         folder: of the run, on a file system that every worker sees.
         options: of `sweep` (`trace`, `retry_failed`).
-        data, allow_code_execution, allow_unisolated: see `load_task`.
         load: how each worker loads the pair.
     """
 
@@ -43,9 +44,7 @@ class SweepJob:
     configurations: tuple[Configuration, ...]
     folder: Path
     options: dict[str, Any] = field(default_factory=dict)
-    data: Path | None = None
-    allow_code_execution: bool = False
-    allow_unisolated: bool = False
+    source: TaskOptions = TaskOptions()  # noqa: RUF009  (frozen)
     load: LoadOptions = LoadOptions()  # noqa: RUF009  (frozen)
 
 
@@ -55,7 +54,7 @@ def run_share(job: SweepJob) -> SweepResult:
     from specfrontier.profiling.sweep import sweep
     from specfrontier.profiling.tasks.registry import load_task
 
-    task = load_task(job.task, job.data, job.allow_code_execution, job.allow_unisolated)
+    task = load_task(job.task, job.source)
     problems = task.problems(job.n, job.seed)
     return sweep(job.load.load(job.pair), task, problems, job.configurations, Store(job.folder), **job.options)
 

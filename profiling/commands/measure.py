@@ -104,9 +104,11 @@ def command(
     from specfrontier.profiling.results import write_measurements
     from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
     from specfrontier.profiling.sweep import sweep
+    from specfrontier.profiling.tasks.options import TaskOptions
     from specfrontier.profiling.tasks.registry import load_task
 
     load = LoadOptions(device, drafter_device, dtype, device_map, compile)
+    source = TaskOptions(data, allow_code_execution, allow_unisolated)
     file = read_pair_file(pair)
     task = task or file.tasks[0]
     grid = default_grid(file, task)
@@ -124,12 +126,10 @@ def command(
             configurations=tuple(configurations),
             folder=out.resolve(),
             options={"trace": trace, "retry_failed": retry_failed},
-            data=data,
-            allow_code_execution=allow_code_execution,
-            allow_unisolated=allow_unisolated,
+            source=source,
             load=load,
         )
-        load_task(task, data, allow_code_execution, allow_unisolated).problems(n, shared.seed)
+        load_task(task, source).problems(n, shared.seed)
         stated = {"task": task, "n": n, "load": asdict(load), **settings}
         store = open_store(file, out, seed=shared.seed, settings=stated)
         done = sweep_on_ray(shared, address=ray_address, workers=workers)
@@ -139,9 +139,7 @@ def command(
             task,
             out,
             n=n,
-            data=data,
-            allow_code_execution=allow_code_execution,
-            allow_unisolated=allow_unisolated,
+            source=source,
             load=load,
             seed=grid.seeds[0],
             settings=settings,

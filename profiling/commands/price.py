@@ -56,6 +56,7 @@ def command(
     from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.modes import pair_for_task
     from specfrontier.profiling.price import default_specs, price_table
+    from specfrontier.profiling.tasks.options import TaskOptions
     from specfrontier.profiling.tasks.registry import load_task
     from specfrontier.simulate.grid import parse_rule
 
@@ -78,7 +79,7 @@ def command(
     )
     if out is not None:
         writable_folder(out)
-    found = load_task(name, data)
+    found = load_task(name, TaskOptions(data))
     problems = found.problems(n, seed)
     laws = visited_laws(
         pair_for_task(load.load(pair), name),

@@ -90,8 +90,10 @@ def command(
     from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.profiler import ProfileSettings, profile_pair
     from specfrontier.profiling.results import write_measurements
+    from specfrontier.profiling.tasks.options import TaskOptions
 
     load = LoadOptions(device, drafter_device, dtype, device_map, compile)
+    source = TaskOptions(data, allow_code_execution, allow_unisolated)
     file = read_pair_file(pair)
     task = task or file.tasks[0]
     grid = with_overrides(default_grid(file, task), efforts)
@@ -113,9 +115,7 @@ def command(
             task,
             out,
             n=n,
-            data=data,
-            allow_code_execution=allow_code_execution,
-            allow_unisolated=allow_unisolated,
+            source=source,
             load=load,
             seed=seed,
         )

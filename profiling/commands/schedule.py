@@ -73,6 +73,7 @@ def command(
     from specfrontier.profiling.parquet import write_text
     from specfrontier.profiling.policies import PolicySettings, measure_policies
     from specfrontier.profiling.policy_table import policy_table
+    from specfrontier.profiling.tasks.options import TaskOptions
 
     torch.set_num_threads(1)
     file = read_pair_file(pair)
@@ -92,9 +93,7 @@ def command(
         task,
         out,
         n=n,
-        data=data,
-        allow_code_execution=allow_code_execution,
-        allow_unisolated=allow_unisolated,
+        source=TaskOptions(data, allow_code_execution, allow_unisolated),
         load=LoadOptions(device),
         seed=seed,
     )

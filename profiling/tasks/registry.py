@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.tasks.base import Task
+from specfrontier.profiling.tasks.options import TaskOptions
 
-Builder = Callable[[Path | None, bool, bool], Task]
-"""From `data`, `allow_code_execution` and `allow_unisolated` (see `load_task`) to a task."""
+Builder = Callable[[TaskOptions], Task]
 
 _BUILDERS: dict[str, Builder] = {}
 
@@ -31,33 +30,27 @@ def task_names() -> list[str]:
     return sorted(_BUILDERS)
 
 
-def load_task(
-    name: str, data: Path | None = None, allow_code_execution: bool = False, allow_unisolated: bool = False
-) -> Task:
+def load_task(name: str, options: TaskOptions = TaskOptions()) -> Task:  # noqa: B008  (frozen)
     """A task by name.
 
     Args:
         name: one of `task_names()`.
-        data: a local file of its problems, or a folder with the public file; None is the task's public source.
-        allow_code_execution: let scoring run generated programs, in a sandbox. Only HumanEval asks for it.
-        allow_unisolated: run them even where nothing can isolate them. For throw-away machines.
+        options: where its problems come from, and what scoring may run.
 
     Raises:
         InputError: if there is no such task, its problems cannot be read, or code can't be isolated here.
     """
     if name not in _BUILDERS:
         raise InputError(f"unknown task {name!r}; choose one of {', '.join(task_names())}")
-    if allow_unisolated and not allow_code_execution:
-        raise InputError("unisolated programs were allowed, but no programs; give --allow-code-execution as well")
-    return _BUILDERS[name](data, allow_code_execution, allow_unisolated)
+    return _BUILDERS[name](options)
 
 
 def _shipped(module: str) -> Builder:
     """A builder that imports its module when it is first called, so that naming tasks costs nothing."""
 
-    def build(data: Path | None, allow_code_execution: bool, allow_unisolated: bool) -> Task:
-        build = import_module(f"specfrontier.profiling.tasks.{module}").build
-        return build(data, allow_code_execution, allow_unisolated)
+    def build(options: TaskOptions) -> Task:
+        found: Task = import_module(f"specfrontier.profiling.tasks.{module}").build(options)
+        return found
 
     return build
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from specfrontier.errors import InputError
-from specfrontier.profiling.tasks import Task, load_task
+from specfrontier.profiling.tasks import Task, TaskOptions, load_task
 from specfrontier.profiling.tasks.arith import final_answer
 from specfrontier.profiling.tasks.arith_problems import problems, split_of
 
@@ -54,4 +54,4 @@ def test_final_answer_is_the_whole_number_after_the_last_marker(text: str, numbe
 
 def test_a_data_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="takes no data file"):
-        load_task("arith", tmp_path)
+        load_task("arith", TaskOptions(tmp_path))

