@@ -19,6 +19,7 @@ from specfrontier.profiling.parts import digest
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
 from specfrontier.profiling.results import (
     ANCHORS,
+    grid_of,
     predictions_of,
     write_comparison,
     write_measurements,
@@ -70,7 +71,7 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
     _record(job, settings, grid, RECORDING_SHARE * budget_s, say)
     profile = _profile(job, settings, say)
     rules = tuple(dict.fromkeys((*grid.rules, *ANCHORS)))
-    predictions = predictions_of(out, profile, rules=rules, predictors=PREDICTORS, seed=seed)
+    predictions = predictions_of(out, profile, grid_of(profile, rules), PREDICTORS, seed=seed)
     measurements = write_measurements(job.store)
     recorded = {c.key for c in settings.configurations(job.pair.name, job.task.name)}
     predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)], say)

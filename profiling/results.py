@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from specfrontier.profiling.parquet import read_frame, read_provenance, write_fr
 from specfrontier.profiling.run_folder import read_run
 from specfrontier.profiling.store import Store
 from specfrontier.schema import PREDICTIONS
-from specfrontier.simulate import Comparison, Grid, predict
-from specfrontier.simulate.grid import parse_rule, predictable
+from specfrontier.simulate import Comparison, Grid, Point, predict
+from specfrontier.simulate.grid import Effort, parse_rule, points_of, predictable
 from specfrontier.simulate.quality import fit_quality
 
 PREDICTORS = ("replay", "closed-form")
@@ -33,15 +33,39 @@ def write_measurements(store: Store) -> pd.DataFrame:
     return table
 
 
-def predictions_of(
-    run: Path,
+def grid_of(
     profile: Profile,
-    *,
     rules: tuple[str, ...],
+    *,
     steps: tuple[int, ...] | None = None,
     thresholds: tuple[float, ...] | None = None,
     block_sizes: tuple[int, ...] | None = None,
-    predictors: tuple[str, ...] | None = None,
+) -> Grid:
+    """A grid to predict from a profile, at its own efforts and block size where nothing else is asked for.
+
+    Args:
+        profile: of the pair.
+        rules: specs of acceptance rules.
+        steps, thresholds: efforts; those of the profile if neither is given.
+        block_sizes: B; the profile's if None.
+
+    Raises:
+        InputError: if a value is out of range.
+    """
+    if steps is None and thresholds is None:
+        steps = tuple(e.steps for e in profile.efforts if e.threshold is None and e.steps is not None)
+        thresholds = tuple(e.threshold for e in profile.efforts if e.threshold is not None)
+    return Grid.product(
+        rules=rules, block_sizes=block_sizes or (profile.block_size,), steps=steps or (), thresholds=thresholds or ()
+    )
+
+
+def predictions_of(
+    run: Path,
+    profile: Profile,
+    grid: Grid,
+    predictors: Sequence[str] = PREDICTORS,
+    *,
     anchors: tuple[str, ...] = ANCHORS,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -50,10 +74,8 @@ def predictions_of(
     Args:
         run: folder of the profile's run.
         profile: of the pair.
-        rules: specs of acceptance rules.
-        steps, thresholds: efforts; those of the profile if neither is given.
-        block_sizes: B; the profile's if None.
-        predictors: registered names; Equations 6 and 7, and the replay of the rounds, if None.
+        grid: what to predict.
+        predictors: registered names.
         anchors: rules whose rounds `anchored` may read, where the run has them; what it read counts as fitted.
         seed: of the bootstrap.
 
@@ -61,15 +83,8 @@ def predictions_of(
         InputError: if the run holds no distances or lossless rounds of the pair, or a point cannot be predicted.
     """
     profile.require_distances()
-    if steps is None and thresholds is None:
-        steps = tuple(e.steps for e in profile.efforts if e.threshold is None and e.steps is not None)
-        thresholds = tuple(e.threshold for e in profile.efforts if e.threshold is not None)
-    grid = Grid.product(
-        rules=rules, block_sizes=block_sizes or (profile.block_size,), steps=steps or (), thresholds=thresholds or ()
-    )
-    names = list(predictors or PREDICTORS)
-    configurations, rounds = _evidence(run, profile, anchors if "anchored" in names else ())
-    return predict(profile, rounds, grid, names, configurations=configurations, seed=seed)
+    configurations, rounds = _evidence(run, profile, anchors if "anchored" in predictors else ())
+    return predict(profile, rounds, grid, list(predictors), configurations=configurations, seed=seed)
 
 
 def _evidence(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -115,12 +130,31 @@ def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: 
     return path
 
 
-def with_accuracy(predictions: pd.DataFrame, run: Path) -> pd.DataFrame:
-    """Predictions with accuracy, from a quality model fitted on a few of the run's measurements."""
+def predictions_with_accuracy(
+    run: Path, profile: Profile, grid: Grid, predictor: str, *, anchors: tuple[str, ...] = ANCHORS, seed: int = 0
+) -> pd.DataFrame:
+    """As `predictions_of` one predictor, with accuracy from a quality model fitted on a few of the run's measurements.
+
+    Those need not lie on the grid: whatever the pair was measured at can be fitted on.
+
+    Raises:
+        InputError: as `predictions_of`, or if the pair has no measurements that a model can be fitted on.
+    """
     path = run / "measurements.parquet"
     if not path.is_file():
         raise InputError(f"no measurements in {run} to fit accuracy on; measure a few, or ask for --min-agreement")
-    return fit_quality(predictions, read_frame(path, "measurements")).add_accuracy(predictions)
+    measured = predictable(read_frame(path, "measurements"))
+    measured = measured[measured["pair"] == profile.pair]
+    asked = {point.key for point in grid}
+    beside = [p for p in dict.fromkeys(points_of(measured)) if p.key not in asked and _profiled(profile, p)]
+    table = predictions_of(run, profile, Grid((*grid, *beside)), (predictor,), anchors=anchors, seed=seed)
+    return fit_quality(table, measured).add_accuracy(table).head(len(grid))
+
+
+def _profiled(profile: Profile, point: Point) -> bool:
+    """Whether the profile's rounds can speak of a point."""
+    efforts = {Effort.of(e.steps, e.threshold) for e in profile.efforts}
+    return point.effort in efforts and point.block_size <= profile.block_size
 
 
 def as_predictions(run: Path, configs: Collection[str] | None = None) -> tuple[pd.DataFrame, int]:

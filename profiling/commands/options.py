@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,6 +103,17 @@ def linear(leniency: float) -> str:
     if not 0 <= leniency <= 1:
         raise InputError(f"lambda is {leniency:g}; give a number in [0, 1] (0 is lossless, 1 accepts every draft)")
     return "lossless" if leniency == 0 else f"linear:{leniency:g}"
+
+
+def anchor_rules(text: str | None, predictors: Collection[str]) -> tuple[str, ...] | None:
+    """Rules that `anchored` predicts between; None if not given.
+
+    Raises:
+        InputError: if none of the predictors reads them.
+    """
+    if text is not None and "anchored" not in predictors:
+        raise InputError("--anchors is read by the predictor anchored alone; add it to --predictor, or leave it out")
+    return names(text, "anchors")
 
 
 def names(text: str | None, name: str) -> tuple[str, ...] | None:

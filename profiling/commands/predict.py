@@ -16,6 +16,7 @@ from specfrontier.profiling.commands.options import (
     RunArgument,
     StepsOption,
     ThresholdsOption,
+    anchor_rules,
     integers,
     names,
     rules,
@@ -38,12 +39,13 @@ def command(
     lam: LeniencyOption = None,
     block_sizes: BlockSizesOption = None,
     predictors: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--predictor",
-            help="Of closed-form (Equations 6 and 7), position-dependent, correlated, replay and anchored.",
+            help="Of closed-form (Equations 6 and 7), position-dependent, correlated, replay and anchored; "
+            "replay,closed-form unless told otherwise.",
         ),
-    ] = "replay,closed-form",
+    ] = None,
     anchors: AnchorsOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     json: JsonOption = False,
@@ -57,18 +59,16 @@ def command(
     sizes, chosen = integers(block_sizes, "block_size (B)"), rules(specs, lam) or LENIENCIES
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import ANCHORS, predictions_of, write_predictions
+    from specfrontier.profiling.results import ANCHORS, PREDICTORS, grid_of, predictions_of, write_predictions
 
     profile = Profile.load(run / "profile.json")
+    wanted = names(predictors, "predictor") or PREDICTORS
     table = predictions_of(
         run,
         profile,
-        rules=chosen,
-        steps=efforts,
-        thresholds=confidences,
-        block_sizes=sizes,
-        predictors=names(predictors, "predictor"),
-        anchors=names(anchors, "anchors") or ANCHORS,
+        grid_of(profile, chosen, steps=efforts, thresholds=confidences, block_sizes=sizes),
+        wanted,
+        anchors=anchor_rules(anchors, wanted) or ANCHORS,
         seed=seed,
     )
     if out is not None:

@@ -9,6 +9,7 @@ import typer
 
 from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
+    AnchorsOption,
     BlockSizesOption,
     JsonOption,
     LeniencyOption,
@@ -16,6 +17,7 @@ from specfrontier.profiling.commands.options import (
     RunArgument,
     StepsOption,
     ThresholdsOption,
+    anchor_rules,
     integers,
     rules,
     thresholds,
@@ -50,6 +52,7 @@ def command(
             "--predictor", help="Whose predictions to choose among; anchored where RUN has anchors, or replay."
         ),
     ] = None,
+    anchors: AnchorsOption = None,
     verify: Annotated[
         int | None, typer.Option("--verify", help="Measure the contenders on so many problems, into RUN.")
     ] = None,
@@ -72,31 +75,36 @@ def command(
     goal = _goal(min_accuracy, min_agreement, max_latency, speed, quality)
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import as_predictions, closest_predictor, predictions_of, with_accuracy
+    from specfrontier.profiling.results import (
+        ANCHORS,
+        as_predictions,
+        closest_predictor,
+        grid_of,
+        predictions_of,
+        predictions_with_accuracy,
+    )
     from specfrontier.simulate.recommendation import recommend
 
     if measured and verify is not None:
         raise InputError("--verify measures what was predicted; leave --measured out")
     if pair is not None and verify is None:
         raise InputError("--pair names what --verify measures; give --verify N too")
-    if measured and any(given is not None for given in (predictor, *wanted, specs, lam)):
-        raise InputError("--measured chooses among all that was measured; leave --predictor and the grid's options out")
+    if measured and any(given is not None for given in (predictor, anchors, *wanted, specs, lam)):
+        raise InputError(
+            "--measured chooses among all that was measured; leave --predictor, --anchors and the grid's options out"
+        )
     if measured:
         table, problems = as_predictions(run)
     else:
         profile = Profile.load(run / "profile.json")
         profile.require_distances()
-        table = predictions_of(
-            run,
-            profile,
-            rules=chosen,
-            steps=wanted[0],
-            thresholds=wanted[1],
-            block_sizes=wanted[2],
-            predictors=(predictor or closest_predictor(run, profile),),
-        )
+        grid = grid_of(profile, chosen, steps=wanted[0], thresholds=wanted[1], block_sizes=wanted[2])
+        name = predictor or ("anchored" if anchors is not None else closest_predictor(run, profile))
+        held = anchor_rules(anchors, (name,)) or ANCHORS
         if "accuracy" in (goal.objective, goal.constraint):
-            table = with_accuracy(table, run)
+            table = predictions_with_accuracy(run, profile, grid, name, anchors=held)
+        else:
+            table = predictions_of(run, profile, grid, (name,), anchors=held)
         problems = profile.efforts[0].d_visited.n
     found = recommend(table, goal, problems=problems)
     names_of_contenders = _contenders(table, found)

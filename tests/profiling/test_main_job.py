@@ -64,6 +64,21 @@ def test_accuracy_is_fitted_on_recorded_points_alone(made: tuple[main_job.MainJo
     assert held_out == {"linear:0.5"}
 
 
+def test_accuracy_is_fitted_on_what_was_measured_beside_the_grid_too(made: tuple[main_job.MainJob, list[str]]) -> None:
+    """A grid of one rule that was never measured has the accuracy that it has among all measured ones."""
+    job, _ = made
+
+    def accuracy_of_new_rule(*others: str) -> list[float]:
+        grid = results.grid_of(job.profile, (*others, "linear:0.3"))
+        table = results.predictions_with_accuracy(job.folder, job.profile, grid, "anchored")
+        assert len(table) == len(grid)
+        return table.loc[table["rule"] == "linear:0.3", "accuracy"].to_list()
+
+    alone = accuracy_of_new_rule()
+    assert alone == accuracy_of_new_rule(*job.predictions["rule"].unique())
+    assert all(0 <= value <= 1 for value in alone)
+
+
 def test_accuracy_that_cannot_be_fitted_is_said_and_left_out() -> None:
     columns = ("predictor", "steps", "threshold", "rule", "block_size", "overshoot", "deviation")
     predictions = pd.DataFrame([("anchored", 1, None, "lossless", 4, 0.0, 0.0)], columns=list(columns))
@@ -91,8 +106,7 @@ def test_predictions_read_nothing_that_they_are_scored_on(
         problems=tables.problems[~tables.problems["config"].isin(held_out)],
     )
     monkeypatch.setattr(results, "read_run", lambda _: without)
-    again = results.predictions_of(
-        job.folder, job.profile, rules=tuple(job.predictions["rule"].unique()), predictors=main_job.PREDICTORS
-    )
+    grid = results.grid_of(job.profile, tuple(job.predictions["rule"].unique()))
+    again = results.predictions_of(job.folder, job.profile, grid, main_job.PREDICTORS)
     columns = ["predictor", "steps", "rule", "throughput", "latency", "fitted"]
     assert again[columns].to_dict("records") == job.predictions[columns].to_dict("records")

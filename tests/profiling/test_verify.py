@@ -55,10 +55,12 @@ def test_what_was_verified_rests_on_its_own_problems(profiled: Path, toy_folder:
         (["--verify", "2", "--pair", "arith-masked"], "the profile is of toy-masked"),
         (["--verify", "2", "--pair", "missing.toml"], "no pair file at missing.toml"),
         (["--pair", "arith-masked"], "give --verify N too"),
-        (["--measured", "--steps", "1"], "leave --predictor and the grid's options out"),
+        (["--measured", "--steps", "1"], "leave --predictor, --anchors and the grid's options out"),
+        (["--anchors", "linear:0.4"], "at two leniencies or more"),
+        (["--anchors", "linear:0.4", "--predictor", "replay"], "is read by the predictor anchored alone"),
     ],
 )
-def test_another_pair_than_the_profiled_one_is_refused(profiled: Path, options: list[str], words: str) -> None:
+def test_what_does_not_fit_the_profiled_run_is_refused(profiled: Path, options: list[str], words: str) -> None:
     found = run("recommend", profiled, *GOAL, *options)
     assert found.exit_code == 2, found.output
     assert words in found.stderr
