@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,16 @@ class SweepJob:
     options: dict[str, Any] = field(default_factory=dict)
     source: TaskOptions = TaskOptions()  # noqa: RUF009  (frozen)
     load: LoadOptions = LoadOptions()  # noqa: RUF009  (frozen)
+
+    def resolved(self) -> SweepJob:
+        """The same with absolute paths, for workers that run in another folder."""
+        data, pair = self.source.data, Path(self.pair)
+        return replace(
+            self,
+            pair=str(pair.resolve()) if pair.is_file() else self.pair,
+            folder=self.folder.resolve(),
+            source=replace(self.source, data=None if data is None else data.resolve()),
+        )
 
 
 def run_share(job: SweepJob) -> SweepResult:

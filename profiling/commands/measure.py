@@ -48,6 +48,12 @@ from specfrontier.profiling.commands.output import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from specfrontier.decoding import PairFile
+    from specfrontier.profiling.grid import SweepGrid
+    from specfrontier.profiling.scale_out import SweepJob
+    from specfrontier.profiling.store import Store
+    from specfrontier.profiling.sweep import SweepResult
+
 
 def command(
     pair: PairArgument,
@@ -99,53 +105,32 @@ def command(
 
     from specfrontier.decoding import read_pair_file
     from specfrontier.profiling.grid import default_grid, read_overrides, with_overrides
-    from specfrontier.profiling.job import open_job, open_store
     from specfrontier.profiling.load_options import LoadOptions
     from specfrontier.profiling.results import write_measurements
-    from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
-    from specfrontier.profiling.sweep import sweep
+    from specfrontier.profiling.scale_out import SweepJob
     from specfrontier.profiling.tasks.options import TaskOptions
-    from specfrontier.profiling.tasks.registry import load_task
 
-    load = LoadOptions(device, drafter_device, dtype, device_map, compile)
-    source = TaskOptions(data, allow_code_execution, allow_unisolated)
     file = read_pair_file(pair)
     task = task or file.tasks[0]
     grid = default_grid(file, task)
     if grid_file is not None:
         grid = with_overrides(grid, read_overrides(grid_file))
     grid = with_overrides(grid, flags)
-    configurations = grid.configurations(file.name, task)
-    settings = {"grid": plain(grid)}
+    job = SweepJob(
+        pair=pair,
+        task=task,
+        n=n,
+        seed=grid.seeds[0],
+        configurations=tuple(grid.configurations(file.name, task)),
+        folder=out,
+        options={"trace": trace, "retry_failed": retry_failed},
+        source=TaskOptions(data, allow_code_execution, allow_unisolated),
+        load=LoadOptions(device, drafter_device, dtype, device_map, compile),
+    )
     if ray or ray_address is not None or workers is not None:
-        shared = SweepJob(
-            pair=pair,
-            task=task,
-            n=n,
-            seed=grid.seeds[0],
-            configurations=tuple(configurations),
-            folder=out.resolve(),
-            options={"trace": trace, "retry_failed": retry_failed},
-            source=source,
-            load=load,
-        )
-        load_task(task, source).problems(n, shared.seed)
-        stated = {"task": task, "n": n, "load": asdict(load), **settings}
-        store = open_store(file, out, seed=shared.seed, settings=stated)
-        done = sweep_on_ray(shared, address=ray_address, workers=workers)
+        store, done = _on_ray(job, file, grid, ray_address, workers)
     else:
-        job = open_job(
-            pair,
-            task,
-            out,
-            n=n,
-            source=source,
-            load=load,
-            seed=grid.seeds[0],
-            settings=settings,
-        )
-        store = job.store
-        done = sweep(job.pair, job.task, job.problems, configurations, store, trace=trace, retry_failed=retry_failed)
+        store, done = _here(job, grid)
     table = write_measurements(store)
     if json:
         print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
@@ -155,6 +140,38 @@ def command(
             console().print(f"failed: {label}: {error}", markup=False)
     if done.failed and not done.measured + done.reused:
         raise typer.Exit(1)  # a script must see that there is nothing to read
+
+
+def _here(job: SweepJob, grid: SweepGrid) -> tuple[Store, SweepResult]:
+    """Sweep in this process."""
+    from specfrontier.profiling.job import open_job
+    from specfrontier.profiling.sweep import sweep
+
+    found = open_job(
+        job.pair,
+        job.task,
+        job.folder,
+        n=job.n,
+        source=job.source,
+        load=job.load,
+        seed=job.seed,
+        settings={"grid": plain(grid)},
+    )
+    return found.store, sweep(found.pair, found.task, found.problems, job.configurations, found.store, **job.options)
+
+
+def _on_ray(
+    job: SweepJob, file: PairFile, grid: SweepGrid, address: str | None, workers: int | None
+) -> tuple[Store, SweepResult]:
+    """Sweep on Ray, once the task's problems are known to be at hand."""
+    from specfrontier.profiling.job import open_store
+    from specfrontier.profiling.scale_out import sweep_on_ray
+    from specfrontier.profiling.tasks.registry import load_task
+
+    load_task(job.task, job.source).problems(job.n, job.seed)
+    stated = {"task": job.task, "n": job.n, "load": asdict(job.load), "grid": plain(grid)}
+    store = open_store(file, job.folder, seed=job.seed, settings=stated)
+    return store, sweep_on_ray(job.resolved(), address=address, workers=workers)
 
 
 def show(table: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""A sweep on Ray: two local workers, one of which is killed in the middle."""
+"""A sweep on Ray: two local workers, one of which is killed in the middle; and what they are given."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from specfrontier.profiling.grid import SweepGrid
 from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
 from specfrontier.profiling.store import Store
+from specfrontier.profiling.tasks.options import TaskOptions
 
 ray = pytest.importorskip("ray")
 
@@ -59,3 +61,12 @@ def test_a_killed_worker_is_replaced_and_no_problem_is_lost_or_repeated(tmp_path
     assert len(problems) == 12 * len(configurations)
     assert not problems.duplicated(["config", "problem"]).any()
     assert set(store.tables().configurations["status"]) == {"done"}
+
+
+def test_workers_are_given_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").touch()
+    named = SweepJob("arith-masked", "gsm8k", 1, 0, (), Path("run"), source=TaskOptions(Path("rows.jsonl")))
+    assert named.resolved() == replace(named, folder=tmp_path / "run", source=TaskOptions(tmp_path / "rows.jsonl"))
+    assert replace(named, pair="mine.toml").resolved().pair == str(tmp_path / "mine.toml")
+    assert replace(named, source=TaskOptions()).resolved().source == TaskOptions()
