@@ -25,8 +25,12 @@ from specfrontier.profiling.commands.options import (
 from specfrontier.profiling.commands.output import console, effort, number, print_json
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
+    from specfrontier.profile import Profile
+    from specfrontier.simulate import Grid
     from specfrontier.simulate.recommendation import Choice, Goal, Recommendation
 
 GRID = tuple("lossless" if i == 0 else f"linear:{i / 10:g}" for i in range(11))
@@ -75,14 +79,7 @@ def command(
     goal = _goal(min_accuracy, min_agreement, max_latency, speed, quality)
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import (
-        ANCHORS,
-        as_predictions,
-        closest_predictor,
-        grid_of,
-        predictions_of,
-        predictions_with_accuracy,
-    )
+    from specfrontier.profiling.results import as_predictions, grid_of
     from specfrontier.simulate.recommendation import recommend
 
     if measured and verify is not None:
@@ -99,33 +96,41 @@ def command(
         profile = Profile.load(run / "profile.json")
         profile.require_distances()
         grid = grid_of(profile, chosen, steps=wanted[0], thresholds=wanted[1], block_sizes=wanted[2])
-        name = predictor or ("anchored" if anchors is not None else closest_predictor(run, profile))
-        held = anchor_rules(anchors, (name,)) or ANCHORS
-        if "accuracy" in (goal.objective, goal.constraint):
-            table = predictions_with_accuracy(run, profile, grid, name, anchors=held)
-        else:
-            table = predictions_of(run, profile, grid, (name,), anchors=held)
-        problems = profile.efforts[0].d_visited.n
+        table, problems = _predicted(run, profile, grid, goal, predictor, anchors), profile.efforts[0].d_visited.n
     found = recommend(table, goal, problems=problems)
-    names_of_contenders = _contenders(table, found)
     confirmed = None
     if verify is not None:
         from specfrontier.profiling.verify import verify as measure_contenders
 
         contenders = table.loc[list(found.contenders)]
         confirmed = measure_contenders(run, profile, contenders, goal, n=verify, pair=pair)
+    _answer(found, confirmed, _contenders(table, found), verify, json=json)
+
+
+def _predicted(
+    run: Path, profile: Profile, grid: Grid, goal: Goal, predictor: str | None, anchors: str | None
+) -> pd.DataFrame:
+    """Predictions of the grid, with accuracy if the goal asks for it."""
+    from specfrontier.profiling import results
+
+    name = predictor or ("anchored" if anchors is not None else results.closest_predictor(run, profile))
+    held = anchor_rules(anchors, (name,)) or results.ANCHORS
+    if "accuracy" in (goal.objective, goal.constraint):
+        return results.predictions_with_accuracy(run, profile, grid, name, anchors=held)
+    return results.predictions_of(run, profile, grid, (name,), anchors=held)
+
+
+def _answer(
+    found: Recommendation, confirmed: Recommendation | None, contenders: list[str], verify: int | None, *, json: bool
+) -> None:
+    """Print what is recommended, and what measuring the contenders says of it."""
     if json:
-        print_json(
-            {
-                **json_module.loads(found.to_json()),
-                "contenders": names_of_contenders,
-                **({} if confirmed is None else {"measured": json_module.loads(confirmed.to_json())}),
-            }
-        )
+        answer = {**json_module.loads(found.to_json()), "contenders": contenders}
+        print_json(answer if confirmed is None else {**answer, "measured": json_module.loads(confirmed.to_json())})
         return
     show(found)
     if confirmed is not None:
-        console().print(f"measured on {verify} problems or more: {', '.join(names_of_contenders)}", markup=False)
+        console().print(f"measured on {verify} problems or more: {', '.join(contenders)}", markup=False)
         show(confirmed)
 
 
