@@ -1,6 +1,7 @@
 """Prediction against measurement on the embedded pairs: `python -m benchmarks.demo_study`.
 
-Takes half an hour on an idle machine. Runs the main job on each pair and writes its scores to `docs/data/demo`.
+Takes three quarters of an hour on an idle machine. Runs the main job on each pair and writes its scores to
+`docs/data/demo`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ TABLES = Path("docs/data/demo")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", default="arith-masked,arith-uniform,arith-ar")
-    parser.add_argument("--minutes", type=float, default=6.0, help="of each pair's recording")
+    parser.add_argument("--minutes", type=float, default=12.0, help="of each pair's recording")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     arguments = parser.parse_args()
     for pair in arguments.pairs.split(","):

@@ -122,10 +122,13 @@ def _frontiers(table: pd.DataFrame) -> list[Row]:
             "Attained",
             "Regret",
             "By noise",
+            "Shortfall",
+            "By noise",
             "Below floor",
         )
     ]
-    names = ("overlap", "hypervolume_ratio", "attained", "regret", "regret_floor", "below_floor")
+    names = ("overlap", "hypervolume_ratio", "attained", "regret", "regret_by_noise", "shortfall", "shortfall_by_noise")
+    names += ("below_floor",)
     rows += [
         (
             row["predictor"],

@@ -19,6 +19,9 @@ _QUALITIES = ("accuracy", "agreement")
 #: Simulated measurements of the truth.
 _NOISE_DRAWS = 200
 
+#: What recommending is scored by.
+_RECOMMENDED = ("regret", "shortfall", "below_floor")
+
 #: Lossless configurations agree fully, but for rounding.
 _ROUNDING = 1e-9
 
@@ -33,12 +36,15 @@ def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
         One row a predictor and plane: `points`; sizes of both frontiers; `overlap`, the Jaccard index of the two
         sets of configurations; `found`, the share of the measured frontier that was predicted; `hypervolume_ratio`,
         predicted over measured; `attained`, the measured hypervolume of the configurations predicted to be on the
-        frontier over that of the measured frontier: what deploying the prediction would really give; `regret`, the
-        share of speed lost by the configuration that the prediction recommends against the fastest measured one,
-        both with quality of at least a floor (the one as predicted, the other as measured), on average over floors
-        at the measured qualities; `regret_floor`, what it would be on average were the predictions the truth, as the
-        best of noisy measurements is better than it should be; `below_floor`, by how much the recommended one then
-        misses its floor, on average.
+        frontier over that of the measured frontier: what deploying the prediction would really give.
+
+        And what it costs to deploy the configuration that the prediction recommends above a floor of quality, each
+        on average over all floors from the least measured quality up: `regret`, the share of speed that it loses
+        against the fastest configuration measured above the floor; `shortfall`, what it loses against the fastest
+        one measured to be at least as good as itself; `below_floor`, by how much it misses the floor. Regret without
+        shortfall and misses without regret are errors of quality alone: the right kind of configuration on the wrong
+        side of the floor. `regret_by_noise` and `shortfall_by_noise` are what the two would be were the predictions the
+        truth, as the best of noisy measurements is better than it should be.
     """
     rows = []
     for name, group in scored.groupby("predictor", sort=False):
@@ -50,7 +56,7 @@ def frontier_scores(scored: pd.DataFrame) -> pd.DataFrame:
                 if len(values) > 1:
                     predicted, measured, noise = np.split(values.to_numpy(), 3, axis=1)
                     scores = _plane(predicted, measured, (more, True))
-                    scores["regret_floor"] = _regret_of_noise(predicted, noise, more)
+                    scores |= _by_noise(predicted, noise, more)
                     rows.append({"predictor": name, "speed": speed, "quality": quality, **scores})
     return pd.DataFrame(rows)
 
@@ -74,31 +80,53 @@ def _plane(predicted: FloatArray, measured: FloatArray, maximise: tuple[bool, bo
 
 
 def _recommended(predicted: FloatArray, measured: FloatArray, more: bool) -> dict[str, float]:
-    """What recommending from predictions costs, over floors of quality that both sides can meet."""
-    regrets, misses = [], []
-    for floor in np.unique(measured[:, 1]):
-        allowed = predicted[:, 1] >= floor - _ROUNDING
-        if not allowed.any():
-            continue
-        chosen = _fastest(predicted, allowed, more)
-        best = _fastest(measured, measured[:, 1] >= floor, more)
-        speed, fastest = measured[chosen, 0], measured[best, 0]
-        regrets.append(1 - (speed / fastest if more else fastest / speed))
-        misses.append(max(floor - measured[chosen, 1], 0.0))
-    if not regrets:
-        return {"regret": float("nan"), "below_floor": float("nan")}
-    return {"regret": float(np.mean(regrets)), "below_floor": float(np.mean(misses))}
+    """What recommending from predictions costs, on average over the floors of quality that both sides can meet."""
+    scores, widths = [], []
+    for low, high in _floors(predicted[:, 1], measured[:, 1]):
+        chosen = _fastest(predicted, high, more)
+        speed, quality = measured[chosen]
+        scores.append(
+            (
+                _loss(speed, measured[_fastest(measured, high, more), 0], more),
+                _loss(speed, measured[_fastest(measured, quality, more), 0], more),
+                max((low + high) / 2 - quality, 0.0),
+            )
+        )
+        widths.append(high - low)
+    if not scores:
+        return dict.fromkeys(_RECOMMENDED, float("nan"))
+    means = np.average(scores, axis=0, weights=widths if sum(widths) > 0 else None)
+    return dict(zip(_RECOMMENDED, means.tolist(), strict=True))
 
 
-def _regret_of_noise(truth: FloatArray, noise: FloatArray, more: bool) -> float:
-    """Mean regret of recommending from the truth, against measurements with these standard errors."""
+def _floors(predicted: FloatArray, measured: FloatArray) -> list[tuple[float, float]]:
+    """Ranges of floors (low, high] within which no configuration begins or ceases to meet the floor."""
+    top = min(predicted.max(), measured.max())
+    edges = np.unique(np.concatenate([predicted, measured, [top]]))
+    edges = edges[(edges >= measured.min()) & (edges <= top)]
+    if len(edges) == 1:
+        return [(top, top)]
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+
+def _loss(speed: float, fastest: float, more: bool) -> float:
+    """Share of the fastest one's speed that another lacks; 0 for one that is faster."""
+    return max(0.0, 1 - (speed / fastest if more else fastest / speed))
+
+
+def _by_noise(truth: FloatArray, noise: FloatArray, more: bool) -> dict[str, float]:
+    """Mean losses of recommending from the truth, against measurements with these standard errors."""
+    names = _RECOMMENDED[:2]
     if not np.isfinite(noise).all():
-        return float("nan")
+        return {f"{name}_by_noise": float("nan") for name in names}
     draws = np.random.default_rng(0).standard_normal((_NOISE_DRAWS, *truth.shape))
-    return float(np.nanmean([_recommended(truth, truth + noise * z, more)["regret"] for z in draws]))
+    scores = [_recommended(truth, truth + noise * z, more) for z in draws]
+    return {f"{name}_by_noise": float(np.nanmean([score[name] for score in scores])) for name in names}
 
 
-def _fastest(points: FloatArray, allowed: NDArray[np.bool_], more: bool) -> int:
+def _fastest(points: FloatArray, floor: float, more: bool) -> int:
+    """The fastest point of at least such a quality."""
+    allowed = points[:, 1] >= floor - _ROUNDING
     return int(np.where(allowed, points[:, 0] if more else -points[:, 0], -np.inf).argmax())
 
 

@@ -51,7 +51,7 @@ def _table(folder: Path, name: str, maker: str) -> Path:
 
 
 def show(comparison: Comparison, measured: pd.DataFrame, predicted: pd.DataFrame) -> None:
-    """Print measured and predicted throughput side by side, then each predictor's error."""
+    """Print measured and predicted throughput side by side, then each predictor's error and what it recommends."""
     speculative = measured[measured["mode"] == "speculative"]
     predictors = list(dict.fromkeys(predicted["predictor"]))
     rows = []
@@ -80,6 +80,22 @@ def show(comparison: Comparison, measured: pd.DataFrame, predicted: pd.DataFrame
             for row in comparison.scores.to_dict("records")
         ),
     )
+    _show_frontiers(comparison.frontiers)
+
+
+def _show_frontiers(frontiers: pd.DataFrame) -> None:
+    """Print what it would cost to deploy what each prediction recommends; nothing where quality is not known."""
+    rows = frontiers.to_dict("records")
+    if rows:
+        columns = ("overlap", "attained", "regret", "regret_by_noise", "shortfall", "below_floor")
+        print_table(
+            "Recommending from the predictions, on average over floors of quality",
+            ("predictor", "plane", "overlap", "attained", "regret", "by noise", "shortfall", "below floor"),
+            (
+                (row["predictor"], f"{row['speed']}, {row['quality']}", *(number(row[c], 2) for c in columns))
+                for row in rows
+            ),
+        )
 
 
 def _matching(predicted: pd.DataFrame, row: dict[str, Any]) -> dict[str, float]:

@@ -7,6 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from specfrontier.errors import InputError
 from specfrontier.schema import MEASUREMENTS, PREDICTIONS
@@ -46,7 +49,7 @@ def test_a_perfect_prediction_scores_zero_and_finds_the_whole_frontier() -> None
     plane = found.frontiers[found.frontiers["speed"] == "throughput"].iloc[0]
     assert (plane["overlap"], plane["found"], plane["attained"]) == (1, 1, 1)
     assert plane["hypervolume_ratio"] == pytest.approx(1)
-    assert (plane["regret"], plane["below_floor"]) == (0, 0)
+    assert (plane["regret"], plane["shortfall"], plane["below_floor"]) == (0, 0, 0)
 
 
 def test_regret_is_the_speed_lost_by_recommending_from_the_prediction() -> None:
@@ -55,16 +58,51 @@ def test_regret_is_the_speed_lost_by_recommending_from_the_prediction() -> None:
     predictions = np.array([[70.0, 0.9], [90.0, 0.9]])
     measurements = np.array([[fast, 0.9], [slow, 0.9]])
     found = _recommended(predictions, measurements, more=True)
-    assert found == {"regret": pytest.approx(1 - slow / fast), "below_floor": 0.0}
+    lost = pytest.approx(1 - slow / fast)
+    assert found == {"regret": lost, "shortfall": lost, "below_floor": 0.0}
     seconds = _recommended(1 / predictions * [1, 0.81], 1 / measurements * [1, 0.81], more=False)
     assert seconds["regret"] == pytest.approx(1 - slow / fast)
 
 
 def test_a_recommendation_that_misses_its_floor_says_by_how_much() -> None:
-    """Quality is predicted 0.1 too high for the fast one: of two floors, the upper is missed by 0.1."""
+    """Quality is predicted 0.1 too high for the fast one: floors between 0.8 and 0.9 are missed by 0.05 on average."""
     found = _recommended(np.array([[90.0, 0.9], [60.0, 0.9]]), np.array([[90.0, 0.8], [60.0, 0.9]]), more=True)
-    assert found["below_floor"] == pytest.approx(0.1 / 2)
-    assert found["regret"] == pytest.approx((0 + 1 - 90 / 60) / 2)
+    assert found == {"regret": 0.0, "shortfall": 0.0, "below_floor": pytest.approx(0.1 / 2)}
+
+
+def test_a_slow_recommendation_that_is_the_best_of_its_quality_has_regret_without_shortfall() -> None:
+    """Quality of the fast one is predicted 0.1 too low: the lower half of all floors loses a fifth of the speed."""
+    predicted = np.array([[100.0, 0.8], [80.0, 1.0], [9.0, 1.0]])
+    found = _recommended(predicted, np.array([[100.0, 0.9], [80.0, 1.0], [9.0, 0.8]]), more=True)
+    assert found == {"regret": pytest.approx(0.5 * 0.2), "shortfall": 0.0, "below_floor": 0.0}
+
+
+@given(
+    points=arrays(np.float64, (5, 4), elements=st.floats(0.1, 1.0)),
+    more=st.booleans(),
+)
+def test_the_average_over_floors_is_that_of_many_floors(points: np.ndarray, more: bool) -> None:
+    """Against 20,000 equally spaced floors, each with a search of its own; a step of 1/20,000 at each edge is lost."""
+    predicted, measured = points[:, :2], points[:, 2:]
+    lowest, top = measured[:, 1].min(), min(measured[:, 1].max(), predicted[:, 1].max())
+    assume(top - lowest > 0.01)
+    floors = lowest + (top - lowest) * (np.arange(20_000) + 0.5) / 20_000
+    sign = 1.0 if more else -1.0
+
+    def fastest(table: np.ndarray, least: np.ndarray) -> np.ndarray:
+        allowed = table[None, :, 1] >= least[:, None] - 1e-9
+        return np.where(allowed, sign * table[None, :, 0], -np.inf).argmax(1)
+
+    def loss(speed: np.ndarray, best: np.ndarray) -> float:
+        return float(np.maximum(0.0, 1 - (speed / best if more else best / speed)).mean())
+
+    chosen = measured[fastest(predicted, floors)]
+    found = _recommended(predicted, measured, more)
+    assert found["regret"] == pytest.approx(loss(chosen[:, 0], measured[fastest(measured, floors), 0]), abs=2e-3)
+    assert found["shortfall"] == pytest.approx(
+        loss(chosen[:, 0], measured[fastest(measured, chosen[:, 1]), 0]), abs=2e-3
+    )
+    assert found["below_floor"] == pytest.approx(np.maximum(floors - chosen[:, 1], 0).mean(), abs=2e-3)
 
 
 def test_bias_is_signed_and_errors_are_relative() -> None:
@@ -113,7 +151,7 @@ def test_rank_and_regret_have_ceiling_and_floor_where_measurements_are_noisy() -
     assert quiet.score("mine", "throughput")["kendall_ceiling"] == 1
     noisy = compare(measured(0.3).assign(accuracy_se=0.0), predicted())
     assert noisy.score("mine", "throughput")["kendall_ceiling"] < 0.9
-    regrets = [c.frontiers.query("speed == 'throughput'").iloc[0]["regret_floor"] for c in (quiet, noisy)]
+    regrets = [c.frontiers.query("speed == 'throughput'").iloc[0]["regret_by_noise"] for c in (quiet, noisy)]
     assert regrets[0] == 0
     assert regrets[1] > 0.05
     unknown = compare(measured().assign(throughput_se=np.nan), predicted())
