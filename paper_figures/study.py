@@ -120,23 +120,45 @@ def _frontiers(table: pd.DataFrame) -> list[Row]:
             "Overlap",
             "Hypervolume ratio",
             "Attained",
-            "Regret",
-            "By noise",
-            "Shortfall",
-            "By noise",
+            "Regret (by noise)",
+            "Shortfall (by noise)",
             "Below floor",
         )
     ]
-    names = ("overlap", "hypervolume_ratio", "attained", "regret", "regret_by_noise", "shortfall", "shortfall_by_noise")
-    names += ("below_floor",)
     rows += [
         (
             row["predictor"],
             f"{row['speed']}, {row['quality']}",
             str(int(row["points"])),
-            *(_number(row[name], 3) for name in names),
+            *(_number(row[name], 3) for name in ("overlap", "hypervolume_ratio", "attained")),
+            *(f"{_number(row[n], 3)} ({_number(row[f'{n}_by_noise'], 3)})" for n in ("regret", "shortfall")),
+            _number(row["below_floor"], 3),
         )
         for row in table.to_dict("records")
+    ]
+    return rows
+
+
+def _ablation(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [("Effect", "Throughput", "Latency", "Tokens/round")]
+    rows += [
+        (row["effect"], *(_percent(row[name]) for name in ("throughput", "latency", "tokens_per_round")))
+        for row in table.to_dict("records")
+    ]
+    return rows
+
+
+def _gauges(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [("Figure", "Rules", "Points", "Gauge", "Mean error", "Bias")]
+    rows += [
+        (
+            row["figure"],
+            row["family"],
+            str(int(row["points"])),
+            row["gauge"],
+            *(_number(row[name], 3) for name in ("mean_absolute_error", "bias")),
+        )
+        for row in table.sort_values(["figure", "family"], kind="stable").to_dict("records")
     ]
     return rows
 
@@ -147,6 +169,8 @@ KINDS: dict[str, Callable[[pd.DataFrame], list[Row]]] = {
     "price": _price,
     "comparison": _comparison,
     "frontiers": _frontiers,
+    "ablation": _ablation,
+    "gauges": _gauges,
 }
 
 
@@ -187,3 +211,7 @@ def _number(value: float, digits: int) -> str:
     if value == float("inf"):
         return "∞"
     return f"{value:.1e}" if abs(value) >= LARGE else f"{value:.{digits}f}"
+
+
+def _percent(value: float) -> str:
+    return f"{_number(100 * value, 1)} %"

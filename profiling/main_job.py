@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from specfrontier.decoding import read_pair_file
 from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling.configuration import Configuration
-from specfrontier.profiling.grid import SweepGrid, default_grid
+from specfrontier.profiling.grid import SweepGrid, default_grid, with_overrides
 from specfrontier.profiling.job import Job, open_job
 from specfrontier.profiling.parts import digest
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
@@ -52,7 +52,16 @@ class MainJob:
     figures: list[Path]
 
 
-def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: Say = print) -> MainJob:
+def run_main_job(
+    name: str,
+    out: Path,
+    *,
+    budget_s: float,
+    seed: int = 0,
+    steps: tuple[int, ...] | None = None,
+    rules: tuple[str, ...] | None = None,
+    say: Say = print,
+) -> MainJob:
     """Run the main job on a pair's default task and grid, at the pair's block size.
 
     Args:
@@ -61,17 +70,18 @@ def run_main_job(name: str, out: Path, *, budget_s: float, seed: int = 0, say: S
         budget_s: seconds that profile and measurement may take together, about; the number of problems follows
             from it and from the machine's measured speed.
         seed: of every random draw.
+        steps, rules: other efforts K and acceptance rules than those of the pair's grid.
         say: told what is going on.
     """
     file = read_pair_file(name)
-    grid = replace(default_grid(file, file.tasks[0]), seeds=(seed,))
+    grid = with_overrides(default_grid(file, file.tasks[0]), {"steps": steps, "rules": rules, "seeds": (seed,)})
     job = open_job(name, file.tasks[0], out, n=MOST_PROBLEMS, seed=seed, settings={"budget_s": budget_s})
     say(f"{file.name}: {file.summary}")
     settings = _settings(grid, seed)
     _record(job, settings, grid, RECORDING_SHARE * budget_s, say)
     profile = _profile(job, settings, say)
-    rules = tuple(dict.fromkeys((*grid.rules, *ANCHORS)))
-    predictions = predictions_of(out, profile, grid_of(profile, rules), PREDICTORS, seed=seed)
+    predicted = grid_of(profile, tuple(dict.fromkeys(("lossless", *grid.rules, *ANCHORS))))
+    predictions = predictions_of(out, profile, predicted, PREDICTORS, seed=seed)
     measurements = write_measurements(job.store)
     recorded = {c.key for c in settings.configurations(job.pair.name, job.task.name)}
     predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)], say)

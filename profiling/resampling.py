@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.stats import binomtest
 
 from specfrontier.profile import Estimate
 
@@ -80,11 +80,10 @@ def share(successes: ArrayLike) -> RatioEstimate:
     x = x[np.isfinite(x)]
     if not len(x):
         return NOTHING
-    n, p, z = len(x), float(x.mean()), float(norm.ppf((1 + LEVEL) / 2))
+    n, p = len(x), float(x.mean())
     se = float(np.sqrt(p * (1 - p) / (n - 1))) if n > 1 else np.nan
-    centre, reach = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    return RatioEstimate(p, se, float((centre - reach) / scale), float((centre + reach) / scale), n)
+    interval = binomtest(int(x.sum()), n).proportion_ci(LEVEL, method="wilson")
+    return RatioEstimate(p, se, float(interval.low), float(interval.high), n)
 
 
 def spread(values: ArrayLike) -> Estimate:

@@ -83,12 +83,16 @@ def predictions_of(
         InputError: if the run holds no distances or lossless rounds of the pair, or a point cannot be predicted.
     """
     profile.require_distances()
-    configurations, rounds = _evidence(run, profile, anchors if "anchored" in predictors else ())
+    configurations, rounds = evidence_of(run, profile, anchors if "anchored" in predictors else ())
     return predict(profile, rounds, grid, list(predictors), configurations=configurations, seed=seed)
 
 
-def _evidence(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Configurations and rounds that predictors may read: lossless ones and anchors, nothing else that was measured."""
+def evidence_of(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Configurations and rounds that predictors may read: lossless ones and anchors, nothing else that was measured.
+
+    Raises:
+        InputError: if the run holds no lossless rounds of the pair.
+    """
     tables = read_run(run)
     own = tables.configurations[
         (tables.configurations["mode"] == "speculative") & (tables.configurations["pair"] == profile.pair)
@@ -103,7 +107,7 @@ def _evidence(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[pd
 
 def closest_predictor(run: Path, profile: Profile) -> str:
     """`anchored` where the run has rounds of an anchor at every effort of the profile, else `replay`."""
-    chosen, _ = _evidence(run, profile, ANCHORS)
+    chosen, _ = evidence_of(run, profile, ANCHORS)
     anchored = chosen[chosen["rule"] != "lossless"]
     missing = {(e.steps, e.threshold) for e in profile.efforts} - {
         (None if pd.isna(k) else int(k), None if pd.isna(tau) else float(tau))

@@ -8,6 +8,7 @@ import pandas as pd
 
 from specfrontier.profile import Profile
 from specfrontier.simulate.comparison import compare
+from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.grid import Grid
 from specfrontier.simulate.predict import predict
 from specfrontier.simulate.predictors import Anchored, ClosedForm, Correlated, PositionDependent, Predictor, Replay
@@ -21,15 +22,19 @@ class Rung:
 
     effect: str
     predictor: Predictor
+    leveled: bool = True
+    """Whether costs have the level of the recorded rounds, or that of the profile, which timed them apart."""
 
 
 LADDER = (
-    Rung("one rate, constant costs (Equation 7)", ClosedForm()),
+    Rung("one rate, constant costs timed apart (Equation 7)", ClosedForm(), leveled=False),
+    Rung("+ costs at the level of whole rounds", ClosedForm()),
     Rung("+ costs by block and context, host time", PositionDependent(by_position=False, whole_texts=False)),
     Rung("+ texts and blocks that end", PositionDependent(by_position=False)),
     Rung("+ acceptance by position", PositionDependent()),
     Rung("+ rounds that are easy or hard", Correlated()),
-    Rung("+ every place of every problem (replay)", Replay()),
+    Rung("+ every place of every problem", Replay(fresh_starts=False)),
+    Rung("+ drafts from a fresh start (replay)", Replay()),
 )
 PREFIX_SHIFT = Rung("+ prefixes that shift with leniency (anchored)", Anchored())
 
@@ -59,7 +64,8 @@ def ablation(
     rungs = (*LADDER, PREFIX_SHIFT) if anchored else LADDER
     tables = []
     for rung in rungs:
-        table = predict(profile, rounds, grid, rung.predictor, configurations=configurations, replicates=0)
+        costs = None if rung.leveled else Costs.from_profile(profile)
+        table = predict(profile, rounds, grid, rung.predictor, configurations=configurations, costs=costs, replicates=0)
         tables.append(table.assign(predictor=rung.effect))
     predictions = pd.concat(tables, ignore_index=True)
     fitted = predictions.groupby(_KEY, dropna=False)["fitted"].transform("any")

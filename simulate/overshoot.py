@@ -12,10 +12,15 @@ each, add to it. No term is negative.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["overshoot_nats"]
+__all__ = ["Gauge", "overshoot_nats"]
+
+#: Of how far a rule departs from the verifier: these nats, or TV(output law, p).
+Gauge = Literal["overshoot", "deviation"]
 
 FloatArray = NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,10 @@ from scipy.special import expit
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.grid import points_of, predictable
+from specfrontier.simulate.overshoot import Gauge
 
 __all__ = ["Gauge", "QualityModel", "fit_quality"]
 
-Gauge = Literal["overshoot", "deviation"]
 FloatArray = NDArray[np.float64]
 
 #: More measured points would be a grid, not a prediction.

@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from specfrontier.errors import InputError
-from specfrontier.profiling.commands.options import JsonOption, SeedOption
+from specfrontier.profiling.commands.options import (
+    JsonOption,
+    LeniencyOption,
+    RulesOption,
+    SeedOption,
+    StepsOption,
+    integers,
+    rules,
+)
 from specfrontier.profiling.commands.output import console, print_json
 
 DEFAULT_PAIR = "arith-masked"
@@ -18,6 +26,9 @@ DEFAULT_PAIR = "arith-masked"
 def command(
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("demo"),
     pair: Annotated[str, typer.Option("--pair", help="Pair to show.")] = DEFAULT_PAIR,
+    steps: StepsOption = None,
+    specs: RulesOption = None,
+    lam: LeniencyOption = None,
     minutes: Annotated[float, typer.Option("--minutes", help="About how long to measure.")] = 4.0,
     seed: SeedOption = 0,
     threads: Annotated[int, typer.Option("--threads", help="Of torch; tiny models are fastest on one.")] = 1,
@@ -28,6 +39,7 @@ def command(
         raise InputError(f"minutes is {minutes:g}; give a number > 0")
     if threads < 1:
         raise InputError(f"threads is {threads}; give an integer >= 1")
+    efforts, chosen = integers(steps, "steps (K)"), rules(specs, lam)
     began = time.monotonic()
 
     import torch
@@ -42,7 +54,7 @@ def command(
         if not json:
             out_console.print(f"[{time.monotonic() - began:4.0f} s] {text}", markup=False)
 
-    result = run_main_job(pair, out, budget_s=60 * minutes, seed=seed, say=say)
+    result = run_main_job(pair, out, budget_s=60 * minutes, seed=seed, steps=efforts, rules=chosen, say=say)
     if json:
         import json as json_module
 

@@ -11,7 +11,7 @@ from specfrontier.simulate.acceptance import rates
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.grid import Effort, Point
 from specfrontier.simulate.outcome import Outcome
-from specfrontier.simulate.overshoot import overshoot_nats
+from specfrontier.simulate.overshoot import Gauge, overshoot_nats
 from specfrontier.simulate.predictors.base import predictor
 from specfrontier.simulate.predictors.replay import FittedReplay, Replay
 from specfrontier.simulate.traces import Traces
@@ -33,13 +33,15 @@ class Anchored:
 
     Args:
         average: as `Replay`.
+        gauge: of how far a rule moves prefixes; `deviation` is total variation, to see what the choice is worth.
     """
 
     average: bool = True
+    gauge: Gauge = "overshoot"
 
     def fit(self, evidence: Evidence) -> FittedAnchored:
         evidence.rounds_for("anchored")
-        return FittedAnchored(evidence, FittedReplay(evidence, Replay(self.average)))
+        return FittedAnchored(evidence, FittedReplay(evidence, Replay(self.average)), self.gauge)
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ class FittedAnchored:
 
     evidence: Evidence
     replay: FittedReplay
+    gauge: Gauge
 
     def at(self, point: Point) -> Outcome:
         anchors = self._anchors(point.effort, point.block_size)
         places = np.array([place for place, _ in anchors])
-        place = self.overshoot(point)
+        place = self.departure(point)
         above = int(np.clip(np.searchsorted(places, place), 1, len(places) - 1))
         share = float(np.clip((place - places[above - 1]) / (places[above] - places[above - 1]), 0.0, 1.0))
         near = self.replay.totals(anchors[above - 1][1], point)
@@ -63,9 +66,9 @@ class FittedAnchored:
         return frozenset(traces.point for _, traces in self._anchors(point.effort, point.block_size))
 
     def _anchors(self, effort: Effort, block_size: int) -> list[tuple[float, Traces]]:
-        """Anchors with their overshoot, ascending and distinct."""
+        """Anchors with their departure, ascending and distinct."""
         recorded = self.evidence.rounds_for("anchored").anchors(effort, block_size)
-        placed = {self.overshoot(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
+        placed = {self.departure(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
         if len(placed) < 2:
             raise InputError(
                 f"anchored needs traces of {effort.label} at two leniencies or more with blocks of at least "
@@ -73,10 +76,10 @@ class FittedAnchored:
             )
         return sorted(placed.items(), key=lambda pair: pair[0])
 
-    def overshoot(self, point: Point) -> float:
-        """Expected nats a visited position, over the lossless traces as the rule would visit them."""
+    def departure(self, point: Point) -> float:
+        """Expected nats, or TV, a visited position, over the lossless traces as the rule would visit them."""
         traces = self.evidence.rounds_for("anchored").lossless(point.effort, point.block_size)
         rule = rates(point.leniency, traces)
         reach = (rule.reach() * traces.exists)[:, : point.block_size]
-        nats = overshoot_nats(rule.keep, traces.p_y, traces.q_y)[:, : point.block_size]
-        return float((reach * nats).sum() / reach.sum())
+        departs = overshoot_nats(rule.keep, traces.p_y, traces.q_y) if self.gauge == "overshoot" else rule.deviation
+        return float((reach * departs[:, : point.block_size]).sum() / reach.sum())

@@ -47,11 +47,13 @@ class Replay:
         rounds: None sums over all that can happen, in time O(tokens · B) a point; a number draws about that many
             rounds instead (``simulate.events``), which is faster for long texts and blocks and leaves overshoot out.
         seed: of those draws.
+        fresh_starts: correct for places where no recorded round started (``simulate.fresh_starts``).
     """
 
     average: bool = True
     rounds: int | None = None
     seed: int = 0
+    fresh_starts: bool = True
 
     def __post_init__(self) -> None:
         if self.rounds is not None and self.rounds < 1:
@@ -109,6 +111,8 @@ class _Recording:
     @cached_property
     def fresh(self) -> float:
         """The factor that makes the traces reproduce their own rounds."""
+        if not self.options.fresh_starts:
+            return 1.0
         return fresh_start_factor(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
 
     @cached_property

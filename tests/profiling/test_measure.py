@@ -137,8 +137,10 @@ def test_bootstrap_interval_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_all_solved_is_not_taken_for_certainty() -> None:
     found = share([1.0] * 20)
-    assert found.value == 1
+    assert (found.value, found.high) == (1, 1)
     assert found.low < 0.9
+    none = share([0.0] * 20)
+    assert (none.low, none.value, none.high) == (0, 0, pytest.approx(1 - found.low))
 
 
 def test_a_single_prompt_has_a_value_and_no_error() -> None:
