@@ -11,6 +11,7 @@ import pytest
 
 from specfrontier.profiling import main_job, results
 from specfrontier.profiling.job import Job, open_store
+from specfrontier.profiling.store import Store
 
 
 @pytest.fixture
@@ -19,8 +20,7 @@ def made(
 ) -> tuple[main_job.MainJob, list[str]]:
     """A main job on the toy pair, and the order in which (problem, configuration) were measured."""
     out, order = tmp_path / "run", []
-    store = open_store(masked_pair.file, out, seed=0, settings={})
-    monkeypatch.setattr(main_job, "open_job", lambda *_, **__: Job(masked_pair, task, task.problems(6), store))
+    store = toy_job(monkeypatch, masked_pair, task, out)
     add = store.add
 
     def noted(problem: Any, rounds: Any) -> None:
@@ -28,11 +28,30 @@ def made(
         add(problem, rounds)
 
     monkeypatch.setattr(store, "add", noted)
-    monkeypatch.setattr(main_job, "_draw", lambda *_: [])
     said: list[str] = []
     job = main_job.run_main_job(str(toy_folder / "toy-masked.toml"), out, budget_s=0.0, say=said.append)
     assert any("in turns" in line for line in said)
     return job, order
+
+
+def toy_job(monkeypatch: pytest.MonkeyPatch, pair: Any, task: Any, out: Path) -> Store:
+    """The store of a main job that runs on a loaded toy pair and draws nothing."""
+    store = open_store(pair.file, out, seed=0, settings={})
+    monkeypatch.setattr(main_job, "open_job", lambda *_, **__: Job(pair, task, task.problems(6), store))
+    monkeypatch.setattr(main_job, "_draw", lambda *_: [])
+    return store
+
+
+def test_other_efforts_and_rules_are_predicted_from_the_same_anchors(
+    monkeypatch: pytest.MonkeyPatch, toy_folder: Path, masked_pair: Any, task: Any, tmp_path: Path
+) -> None:
+    toy_job(monkeypatch, masked_pair, task, tmp_path)
+    pair = str(toy_folder / "toy-masked.toml")
+    job = main_job.run_main_job(pair, tmp_path, budget_s=0.0, steps=(1,), rules=("clip:2",), say=lambda _: None)
+    assert set(job.predictions["rule"]) == {"lossless", "clip:2.0", *main_job.ANCHORS}
+    assert set(job.predictions["steps"]) == {1}
+    scored = job.comparison.table[job.comparison.table["scored"]]
+    assert set(scored["rule"]) == {"clip:2.0"}
 
 
 def test_every_configuration_takes_its_turn_on_a_problem_before_the_next_begins(

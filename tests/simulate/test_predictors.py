@@ -216,5 +216,28 @@ def test_anchors_are_told_apart_by_what_spoils_a_prefix(hard: Case) -> None:
     anchored, replay = Anchored().fit(evidence), Replay().fit(evidence)
     clip, linear = (Point(Effort(1), rule, BLOCK_SIZE) for rule in ("clip:1.5", "linear:0.5"))
     assert replay.at(clip).deviation[0] > replay.at(linear).deviation[0]
-    assert anchored.overshoot(clip) < anchored.overshoot(linear)
-    assert anchored.overshoot(Point(Effort(1), "lossless", BLOCK_SIZE)) == 0
+    assert anchored.departure(clip) < anchored.departure(linear)
+    by_distance = Anchored(gauge="deviation").fit(evidence)
+    assert by_distance.departure(clip) > by_distance.departure(linear)
+    lossless = Point(Effort(1), "lossless", BLOCK_SIZE)
+    assert anchored.departure(lossless) == by_distance.departure(lossless) == 0
+
+
+def test_without_fresh_starts_the_recording_does_not_reproduce_itself(hard: Case) -> None:
+    grid = Grid.product(steps=(1,), rules=("lossless",), block_sizes=(BLOCK_SIZE,))
+    lossless = hard.study.rounds[hard.study.rounds["config"].isin(_lossless(hard))]
+    recorded = lossless["emitted"].sum() / len(lossless)
+
+    def error(predictor: Replay) -> float:
+        table = predict(
+            hard.study.profile, hard.study.rounds, grid, predictor, configurations=hard.study.configurations
+        )
+        return abs(table["tokens_per_round"][0] / recorded - 1)
+
+    assert error(Replay()) < 0.02
+    assert error(Replay(fresh_starts=False)) > 2 * error(Replay())
+
+
+def _lossless(found: Case) -> pd.Series:
+    configurations = found.study.configurations
+    return configurations.loc[configurations["rule"] == "lossless", "config"]
