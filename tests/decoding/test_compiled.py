@@ -33,6 +33,7 @@ LAYERS = ["sliding_attention", "full_attention"]
 ROUNDS = ((9, 0), (5, 3), (5, 0), (1, 0), (7, 6), (2, 2), (5, 1), (1, 0), (9, 4), (3, 0))
 # Two orders of summation in float32 over 32 to 48 terms of order one.
 ROUNDING = 2e-5
+GPU = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU"))
 
 
 def network(family: str) -> PreTrainedModel:
@@ -50,15 +51,15 @@ def network(family: str) -> PreTrainedModel:
     return made.eval().requires_grad_(False)
 
 
-def assert_equal_to_eager(family: str, backend: str) -> None:
-    eager = CausalModel(network(family), feature_layers=(0, 1))
+def assert_equal_to_eager(family: str, backend: str, device: str = "cpu") -> None:
+    eager = CausalModel(network(family).to(device), feature_layers=(0, 1))  # type: ignore[arg-type]
     compiled = CausalModel(eager.network, (0, 1), compiler=backend)
     generator = torch.Generator().manual_seed(1)
     with torch.inference_mode():
         for _ in range(2):  # a second sequence has a cache of its own
             one, other = eager.session(), compiled.session()
             for fed, forgotten in ROUNDS:
-                tokens = torch.randint(37, (fed,), generator=generator)
+                tokens = torch.randint(37, (fed,), generator=generator).to(device)
                 torch.testing.assert_close(other.forward(tokens), one.forward(tokens), atol=ROUNDING, rtol=ROUNDING)
                 assert one.features is not None
                 torch.testing.assert_close(other.features, one.features, atol=ROUNDING, rtol=ROUNDING)
@@ -74,10 +75,11 @@ def test_captured_graphs_give_eager_logits_and_features(family: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("family", ["qwen2", "llama", "gemma3"])
 def test_compiled_kernels_give_eager_logits_and_features(
-    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    family: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Its own cache of kernels: a compiler that was killed leaves half a library in the shared one.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    assert_equal_to_eager(family, "inductor")
+    assert_equal_to_eager(family, "inductor", device)
