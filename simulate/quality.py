@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.grid import points_of, predictable
@@ -25,39 +24,41 @@ _DRAWS = 2000
 
 @dataclass(frozen=True)
 class QualityModel:
-    """logit accuracy = intercept - slope · x, with slope >= 0, where x is how far a text departs from the verifier.
+    """accuracy = ceiling · exp(-slope · x), with slope >= 0, where x is how far a text departs from the verifier.
 
-    Two gauges of x bound how far accuracy can fall:
+    What spoils an answer is a token that the verifier would hardly have written. If each step away from it spoils the
+    answer with a chance in proportion to its size, whatever came before, the answers that survive fall exponentially
+    in the sum of the steps. Two gauges of x add up along a text:
 
-    - `deviation`, the expected sum of TV(output law, p): by the coupling of two texts, that of their difference;
-    - `overshoot`, nats of KL: by Pinsker's inequality no event, the right answer among them, loses more probability
-      than √(KL / 2), so that x is the root of the nats.
+    - `overshoot`, nats of KL (by the chain rule);
+    - `deviation`, TV(output law, p) (by the coupling of two texts, which bounds the probability that they differ).
 
     They part where a rule lets through what p likes a little less (clips: much TV, few nats, hardly an error) rather
     than what it all but excludes (linear leniency). Verifier agreement, the paper's proxy, is deviation a visited
-    position.
+    position. A task that can be guessed falls to chance in the end, and not to 0 as this does.
 
     Attributes:
-        intercept, slope: the estimates.
+        ceiling: accuracy of texts that do not depart, in (0, 1].
+        slope: share of the answers that a unit of departure spoils.
         gauge: of departure.
         draws: ``[D, 2]`` of both, from the fitted points' binomial noise.
         fitted_on: `config` keys of the fitted points, which no score may use.
     """
 
-    intercept: float
+    ceiling: float
     slope: float
     gauge: Gauge
     draws: FloatArray
     fitted_on: tuple[str, ...]
 
     def accuracy(self, predictions: pd.DataFrame) -> FloatArray:
-        """Accuracy of every row, in (0, 1)."""
-        found: FloatArray = expit(self.intercept - self.slope * _departure(predictions, self.gauge))
+        """Accuracy of every row, in [0, 1]."""
+        found: FloatArray = self.ceiling * np.exp(-self.slope * _departure(predictions, self.gauge))
         return found
 
     def add_accuracy(self, predictions: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         """`predictions` with accuracy filled in; its intervals hold the noise of the fitted points alone."""
-        spread = expit(self.draws[:, :1] - self.draws[:, 1:] * _departure(predictions, self.gauge))
+        spread = self.draws[:, :1] * np.exp(-self.draws[:, 1:] * _departure(predictions, self.gauge))
         low, high = np.quantile(spread, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return predictions.assign(accuracy=self.accuracy(predictions), accuracy_low=low, accuracy_high=high)
 
@@ -71,7 +72,7 @@ def fit_quality(
     gauge: Gauge | None = None,
     seed: int = 0,
 ) -> QualityModel:
-    """Fit on at most three measured points, by weighted least squares on empirical logits.
+    """Fit on at most three measured points, by weighted least squares on the logarithm of accuracy.
 
     Args:
         predictions: of one predictor; they give each measured point its departure from the verifier.
@@ -101,13 +102,10 @@ def fit_quality(
     right = chosen["accuracy"].to_numpy(dtype=np.float64) * n
     if np.ptp(x) <= 0:
         raise InputError(f"the points to fit on all depart by {x[0]:.4g}; choose points of different leniency")
-    # Half a problem on either side keeps logits finite at 0 and 1 (Haldane's correction).
-    logits = np.log((right + 0.5) / (n - right + 0.5))
-    variance = 1 / (right + 0.5) + 1 / (n - right + 0.5)
-    noise = np.random.default_rng(seed).standard_normal((_DRAWS, len(x))) * np.sqrt(variance)
-    intercept, slope = _line(x, logits[None], 1 / variance)
-    draws = np.stack(_line(x, logits + noise, 1 / variance), axis=1)
-    return QualityModel(float(intercept[0]), float(slope[0]), gauge, draws, tuple(chosen["config"]))
+    again = np.random.default_rng(seed).binomial(n.astype(int), _share(right, n), size=(_DRAWS, len(x)))
+    ceiling, slope = _decay(x, np.concatenate([right[None], again]), n)
+    draws = np.stack([ceiling[1:], slope[1:]], axis=1)
+    return QualityModel(float(ceiling[0]), float(slope[0]), gauge, draws, tuple(chosen["config"]))
 
 
 def _holds(predictions: pd.DataFrame, gauge: Gauge) -> bool:
@@ -116,8 +114,7 @@ def _holds(predictions: pd.DataFrame, gauge: Gauge) -> bool:
 
 def _departure(predictions: pd.DataFrame, gauge: Gauge) -> FloatArray:
     """x of every row."""
-    values = predictions[gauge].to_numpy(dtype=np.float64)
-    return np.sqrt(np.maximum(values, 0.0)) if gauge == "overshoot" else values
+    return np.maximum(predictions[gauge].to_numpy(dtype=np.float64), 0.0)
 
 
 def _measured(predictions: pd.DataFrame, measurements: pd.DataFrame, gauge: Gauge) -> pd.DataFrame:
@@ -131,19 +128,27 @@ def _measured(predictions: pd.DataFrame, measurements: pd.DataFrame, gauge: Gaug
 
 
 def _spread(table: pd.DataFrame, points: int) -> pd.DataFrame:
-    """The extremes, and the point nearest to the middle of their range."""
+    """The extremes, and the point nearest to a quarter of the way, as accuracy falls most at first."""
     if len(table) <= points:
         return table
     x = table["departure"].to_numpy()
-    middle = int(np.argmin(np.abs(x - (x[0] + x[-1]) / 2)))
-    return table.iloc[sorted({0, len(table) - 1, *([middle] if points > 2 else [])})]
+    early = int(np.argmin(np.abs(x - (x[0] + (x[-1] - x[0]) / 4))))
+    return table.iloc[sorted({0, len(table) - 1, *([early] if points > 2 else [])})]
 
 
-def _line(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Intercepts and (non-negative) downward slopes of weighted least-squares lines through ``[d, n]`` values."""
-    share = weight / weight.sum()
-    centre = x @ share
-    mean = y @ share
-    slope = -((y - mean[:, None]) * (x - centre) @ share) / ((x - centre) ** 2 @ share)
+def _share(right: FloatArray, n: FloatArray) -> FloatArray:
+    """Half a problem on either side keeps logarithms and variances finite where all or none were solved."""
+    return (right + 0.5) / (n + 1)
+
+
+def _decay(x: FloatArray, right: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ceilings <= 1 and slopes >= 0 of weighted least-squares lines through the logarithms of ``[D, P]`` shares."""
+    share = _share(right, n)
+    y, weight = np.log(share), n * share / (1 - share)  # the inverse variance of a share's logarithm
+    whole = weight.sum(axis=1, keepdims=True)
+    centre, mean = (weight * x).sum(1, keepdims=True) / whole, (weight * y).sum(1, keepdims=True) / whole
+    slope = -(weight * (y - mean) * (x - centre)).sum(1) / (weight * (x - centre) ** 2).sum(1)
     slope = np.maximum(slope, 0.0)  # more departure from the verifier is not credited with better answers
-    return mean + slope * centre, slope
+    intercept = mean[:, 0] + slope * centre[:, 0]
+    from_one = -(weight * x * y).sum(1) / (weight * x**2).sum(1)  # the best line where the ceiling would pass 1
+    return np.exp(np.minimum(intercept, 0.0)), np.where(intercept > 0, from_one, slope)

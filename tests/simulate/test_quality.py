@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
 from toy_world import Decoder, World, study
 
 from specfrontier.errors import InputError
 from specfrontier.simulate import Grid, fit_quality, predict
 from specfrontier.simulate.overshoot import overshoot_nats
+from specfrontier.simulate.quality import _decay
 from specfrontier.theory.rules.schedule import as_schedule, leniency_from_spec
 
 RULES = ("lossless", "linear:0.2", "linear:0.4", "linear:0.8", "clip:4.0", "clip:32.0")
 
 
 def curve(n: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Clips deviate as linear rules do and cost few nats; answers go wrong by the root of the nats."""
+    """Clips deviate as linear rules do and cost few nats; every nat spoils 3 % of the answers that are left."""
     deviation, nats = np.array([0.0, 1.0, 2.0, 4.0, 1.5, 3.0]), np.array([0.0, 9.0, 25.0, 81.0, 1.0, 2.0])
-    right = np.random.default_rng(0).binomial(n, expit(3.0 - 0.5 * np.sqrt(nats)))
+    right = np.random.default_rng(0).binomial(n, 0.95 * np.exp(-0.03 * nats))
     points = pd.DataFrame({"rule": RULES, "steps": 1, "threshold": np.nan, "block_size": 8})
     measured = points.assign(config=[f"c{i}" for i in range(6)], mode="speculative", accuracy=right / n, n=n)
     for figure in ("throughput", "latency", "agreement"):
@@ -39,6 +39,19 @@ def error(gauge: str | None) -> float:
 def test_nats_predict_what_total_variation_cannot() -> None:
     assert error("overshoot") < 0.03 < 0.1 < error("deviation")
     assert error(None) == error("overshoot")
+
+
+def test_the_line_is_that_of_a_weighted_fit_and_its_ceiling_is_at_most_one() -> None:
+    """Against NumPy's weighted polynomial fit (its weights are those of residuals, the roots of ours)."""
+    x, n = np.array([0.0, 20.0, 90.0]), np.array([200.0, 200.0, 200.0])
+    right = np.array([[170.0, 120.0, 20.0], [200.0, 120.0, 20.0], [100.0, 100.0, 190.0]])
+    ceilings, slopes = _decay(x, right, n)
+    share = (right[0] + 0.5) / (n + 1)
+    slope, intercept = np.polyfit(x, np.log(share), 1, w=np.sqrt(n * share / (1 - share)))
+    assert (ceilings[0], slopes[0]) == (pytest.approx(np.exp(intercept)), pytest.approx(-slope))
+    assert ceilings[1] <= 1
+    assert 0.01 < slopes[1] < 0.04
+    assert slopes[2] == 0  # more departure is not credited with better answers
 
 
 def test_predictions_without_nats_are_gauged_by_deviation() -> None:
