@@ -19,6 +19,7 @@ from specfrontier.profiling.parts import digest
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
 from specfrontier.profiling.results import (
     ANCHORS,
+    add_accuracy,
     grid_of,
     predictions_of,
     write_comparison,
@@ -27,7 +28,7 @@ from specfrontier.profiling.results import (
 )
 from specfrontier.profiling.sweep import sweep
 from specfrontier.simulate import Comparison, compare
-from specfrontier.simulate.quality import fit_quality
+from specfrontier.simulate.grid import predictable
 
 if TYPE_CHECKING:
     from specfrontier.profiling.tasks.base import TaskProblem
@@ -83,11 +84,10 @@ def run_main_job(
     predicted = grid_of(profile, tuple(dict.fromkeys(("lossless", *grid.rules, *ANCHORS))))
     predictions = predictions_of(out, profile, predicted, PREDICTORS, seed=seed)
     measurements = write_measurements(job.store)
-    recorded = {c.key for c in settings.configurations(job.pair.name, job.task.name)}
-    predictions, fitted = _with_accuracy(predictions, measurements[measurements["config"].isin(recorded)], say)
+    predictions = _with_accuracy(predictions, measurements, say)
     write_predictions(predictions, out, profile)
     say(f"predicted {len(predictions)} points from the profile's rounds alone")
-    comparison = compare(measurements, predictions, fitted=fitted)
+    comparison = compare(measurements, predictions)
     write_comparison(comparison, out, out, out)
     say("drawing")
     figures = _draw(job, profile, predictions, measurements, out)
@@ -139,21 +139,15 @@ def _profile(job: Job, settings: ProfileSettings, say: Say) -> Profile:
     return profile
 
 
-def _with_accuracy(predictions: pd.DataFrame, recorded: pd.DataFrame, say: Say) -> tuple[pd.DataFrame, set[str]]:
-    """Predictions with accuracy, and the configurations that it was fitted on: three of the recorded ones each."""
-    if not recorded["accuracy"].notna().any():
-        return predictions, set()
-    tables: list[pd.DataFrame] = []
-    fitted: set[str] = set()
-    for _, table in predictions.groupby("predictor", sort=False):
-        try:
-            model = fit_quality(table, recorded)
-        except InputError as error:  # the recording is done; all else of the job still holds
-            say(f"accuracy is not predicted: {error}")
-            return predictions, set()
-        tables.append(model.add_accuracy(table))
-        fitted.update(model.fitted_on)
-    return pd.concat(tables, ignore_index=True), fitted
+def _with_accuracy(predictions: pd.DataFrame, measurements: pd.DataFrame, say: Say) -> pd.DataFrame:
+    """Predictions with accuracy, if there is any and it can be fitted."""
+    if not measurements["accuracy"].notna().any():
+        return predictions
+    try:
+        return add_accuracy(predictions, predictable(measurements))
+    except InputError as error:  # the recording is done; all else of the job still holds
+        say(f"accuracy is not predicted: {error}")
+        return predictions
 
 
 def _finished(job: Job, configurations: Sequence[Configuration]) -> list[TaskProblem]:

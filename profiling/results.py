@@ -19,7 +19,7 @@ from specfrontier.profiling.store import Store
 from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import Comparison, Grid, Point, predict
 from specfrontier.simulate.grid import Effort, parse_rule, points_of, predictable
-from specfrontier.simulate.quality import fit_quality
+from specfrontier.simulate.quality import QualityModel, fit_quality
 
 PREDICTORS = ("replay", "closed-form")
 ANCHORS = ("linear:0.4", "linear:0.8")
@@ -135,24 +135,55 @@ def write_comparison(comparison: Comparison, out: Path, run: Path, predictions: 
 
 
 def predictions_with_accuracy(
-    run: Path, profile: Profile, grid: Grid, predictor: str, *, anchors: tuple[str, ...] = ANCHORS, seed: int = 0
+    run: Path,
+    profile: Profile,
+    grid: Grid,
+    predictors: Sequence[str] = PREDICTORS,
+    *,
+    anchors: tuple[str, ...] = ANCHORS,
+    seed: int = 0,
 ) -> pd.DataFrame:
-    """As `predictions_of` one predictor, with accuracy from a quality model fitted on a few of the run's measurements.
-
-    Those need not lie on the grid: whatever the pair was measured at can be fitted on.
+    """As `predictions_of`, with accuracy fitted on a few of the run's measurements, which need not lie on the grid.
 
     Raises:
         InputError: as `predictions_of`, or if the pair has no measurements that a model can be fitted on.
     """
     path = run / "measurements.parquet"
     if not path.is_file():
-        raise InputError(f"no measurements in {run} to fit accuracy on; measure a few, or ask for --min-agreement")
+        raise InputError(f"no measurements in {run} to fit accuracy on; measure a few, or ask for agreement")
     measured = predictable(read_frame(path, "measurements"))
     measured = measured[measured["pair"] == profile.pair]
     asked = {point.key for point in grid}
     beside = [p for p in dict.fromkeys(points_of(measured)) if p.key not in asked and _profiled(profile, p)]
-    table = predictions_of(run, profile, Grid((*grid, *beside)), (predictor,), anchors=anchors, seed=seed)
-    return fit_quality(table, measured).add_accuracy(table).head(len(grid))
+    table = predictions_of(run, profile, Grid((*grid, *beside)), predictors, anchors=anchors, seed=seed)
+    found = add_accuracy(table, measured)
+    return found[[point.key in asked for point in points_of(found)]].reset_index(drop=True)
+
+
+def add_accuracy(predictions: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """Predictions with accuracy, from a quality model for each predictor on two or three measured points.
+
+    Points that the predictions rest on anyway are taken where there are enough of them. Those taken count as `fitted`.
+
+    Raises:
+        InputError: if no quality model can be fitted.
+    """
+    points = points_of(measured)
+    tables = []
+    for _, table in predictions.groupby("predictor", sort=False):
+        own = points_of(table)
+        rested_on = {point.key for point, fitted in zip(own, table["fitted"], strict=True) if fitted}
+        model = _quality_of(table, measured, measured[[point.key in rested_on for point in points]])
+        taken = {p.key for p, config in zip(points, measured["config"], strict=True) if config in model.fitted_on}
+        tables.append(model.add_accuracy(table).assign(fitted=[p.key in rested_on | taken for p in own]))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _quality_of(predictions: pd.DataFrame, measured: pd.DataFrame, preferred: pd.DataFrame) -> QualityModel:
+    try:
+        return fit_quality(predictions, preferred)
+    except InputError:
+        return fit_quality(predictions, measured)
 
 
 def _profiled(profile: Profile, point: Point) -> bool:

@@ -47,23 +47,34 @@ def command(
         ),
     ] = None,
     anchors: AnchorsOption = None,
+    accuracy: Annotated[
+        bool, typer.Option("--accuracy", help="Accuracy too, fitted on two or three of RUN's measurements.")
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Predict throughput, acceptance and agreement over a grid from the profile in RUN.
 
     `anchored` also reads the rounds of the rules given as --anchors, linear:0.4 and linear:0.8 unless told otherwise,
-    where RUN has them; `compare` leaves those points out of its score.
+    where RUN has them. `compare` leaves every point that a prediction rests on out of its score.
     """
     efforts, confidences = integers(steps, "steps (K)"), thresholds(taus)
     sizes, chosen = integers(block_sizes, "block_size (B)"), rules(specs, lam) or LENIENCIES
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import ANCHORS, PREDICTORS, grid_of, predictions_of, write_predictions
+    from specfrontier.profiling.results import (
+        ANCHORS,
+        PREDICTORS,
+        grid_of,
+        predictions_of,
+        predictions_with_accuracy,
+        write_predictions,
+    )
 
     profile = Profile.load(run / "profile.json")
     wanted = names(predictors, "predictor") or PREDICTORS
-    table = predictions_of(
+    predicted = predictions_with_accuracy if accuracy else predictions_of
+    table = predicted(
         run,
         profile,
         grid_of(profile, chosen, steps=efforts, thresholds=confidences, block_sizes=sizes),
@@ -80,10 +91,16 @@ def command(
 
 
 def show(table: pd.DataFrame) -> None:
-    """Print predictions for people."""
+    """Print predictions for people; accuracy where it was fitted."""
+    figures = (
+        "tokens_per_round",
+        "acceptance",
+        "agreement",
+        *(["accuracy"] if table["accuracy"].notna().any() else []),
+    )
     print_table(
         "Predicted",
-        ("configuration", "predictor", "tokens/s", "95 %", "latency s", "tokens/round", "acceptance", "agreement"),
+        ("configuration", "predictor", "tokens/s", "95 %", "latency s", *(f.replace("_per_", "/") for f in figures)),
         (
             (
                 f"{effort(row['steps'], row['threshold'])} B={row['block_size']} {row['rule']}",
@@ -91,9 +108,7 @@ def show(table: pd.DataFrame) -> None:
                 number(row["throughput"], 4),
                 f"[{number(row['throughput_low'], 4)}, {number(row['throughput_high'], 4)}]",
                 number(row["latency"]),
-                number(row["tokens_per_round"]),
-                number(row["acceptance"]),
-                number(row["agreement"]),
+                *(number(row[figure]) for figure in figures),
             )
             for row in table.to_dict("records")
         ),

@@ -116,7 +116,7 @@ def _predicted(
     name = predictor or ("anchored" if anchors is not None else results.closest_predictor(run, profile))
     held = anchor_rules(anchors, (name,)) or results.ANCHORS
     if "accuracy" in (goal.objective, goal.constraint):
-        return results.predictions_with_accuracy(run, profile, grid, name, anchors=held)
+        return results.predictions_with_accuracy(run, profile, grid, (name,), anchors=held)
     return results.predictions_of(run, profile, grid, (name,), anchors=held)
 
 

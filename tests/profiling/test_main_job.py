@@ -89,7 +89,7 @@ def test_accuracy_is_fitted_on_what_was_measured_beside_the_grid_too(made: tuple
 
     def accuracy_of_new_rule(*others: str) -> list[float]:
         grid = results.grid_of(job.profile, (*others, "linear:0.3"))
-        table = results.predictions_with_accuracy(job.folder, job.profile, grid, "anchored")
+        table = results.predictions_with_accuracy(job.folder, job.profile, grid, ("anchored",))
         assert len(table) == len(grid)
         return table.loc[table["rule"] == "linear:0.3", "accuracy"].to_list()
 
@@ -99,15 +99,25 @@ def test_accuracy_is_fitted_on_what_was_measured_beside_the_grid_too(made: tuple
 
 
 def test_accuracy_that_cannot_be_fitted_is_said_and_left_out() -> None:
-    columns = ("predictor", "steps", "threshold", "rule", "block_size", "overshoot", "deviation")
-    predictions = pd.DataFrame([("anchored", 1, None, "lossless", 4, 0.0, 0.0)], columns=list(columns))
+    columns = ("predictor", "steps", "threshold", "rule", "block_size", "overshoot", "deviation", "fitted")
+    predictions = pd.DataFrame([("anchored", 1, None, "lossless", 4, 0.0, 0.0, True)], columns=list(columns))
     recorded = pd.DataFrame([("c", "speculative", 1, None, "lossless", 4, 0.5, 6)])
     recorded.columns = ["config", "mode", "steps", "threshold", "rule", "block_size", "accuracy", "n"]
     said: list[str] = []
-    found, fitted = main_job._with_accuracy(predictions, recorded, said.append)
-    assert found is predictions
-    assert fitted == set()
+    assert main_job._with_accuracy(predictions, recorded, said.append) is predictions
     assert said[0].startswith("accuracy is not predicted: ")
+
+
+def test_points_that_accuracy_is_fitted_on_leave_the_score(made: tuple[main_job.MainJob, list[str]]) -> None:
+    """With lossless points alone to rest on, which all depart alike, measured ones have to serve."""
+    job, _ = made
+    rules = tuple(job.predictions["rule"].unique())
+    grid = results.grid_of(job.profile, rules)
+    plain = results.predictions_of(job.folder, job.profile, grid, ("replay",))
+    fitted = results.predictions_with_accuracy(job.folder, job.profile, grid, ("replay",))
+    assert set(plain.loc[plain["fitted"], "rule"]) == {"lossless"}
+    assert fitted["fitted"].sum() > plain["fitted"].sum()
+    assert fitted["accuracy"].between(0, 1).all()
 
 
 def test_predictions_read_nothing_that_they_are_scored_on(
