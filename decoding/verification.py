@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,26 +55,50 @@ def _verify_rows(
     Returns how many of the rows' drafted tokens were accepted in a run, and the token that follows that run if
     it ends within these rows.
     """
-    rows, vocab_size = p.shape
-    drafted = min(rows, draft.block_size - start)
+    drafted = min(len(p), draft.block_size - start)
     y = draft.tokens[start : start + drafted]
-    if rule.pointwise:
-        p_y = p[:drafted].gather(1, y[:, None]).squeeze(1)
-        keep = rule.acceptance_at(p_y, draft.probabilities(start, start + drafted).to(p.dtype))
-    else:
-        q = draft.law_rows(start, start + drafted, vocab_size)
-        keep = rule.acceptance_of(p[:drafted], q, y, validate=False)
-    rejected = ~(u[start : start + drafted] < keep)  # u can be 0: a token that p excludes must not pass
-    ends = torch.cat((rejected, rejected.new_ones(1)))
-    accepted = ends.int().argmax()
-    if not p.is_cuda and int(accepted) == rows:
-        return rows, NOTHING  # the run goes on past these rows
-    law = p[accepted.clamp(max=rows - 1)]
-    if drafted:
-        at = accepted.clamp(max=drafted - 1)
-        q_row = draft.law_rows(start, start + drafted, vocab_size)[at] if draft.laws is None else draft.laws[start + at]
-        residual = rule.residual(law, q_row, y[at], validate=False)
-        law = torch.where(accepted < drafted, residual, law)
-    token = draw(law, generator)
-    count, value = torch.stack((accepted, token)).tolist()
+    passed = u[start : start + drafted] < _acceptance(draft, p, y, start, rule)  # u can be 0: an excluded token fails
+    return (_end_on_device if p.is_cuda else _end_on_host)(draft, p, y, passed, start, rule, generator)
+
+
+def _acceptance(draft: Draft, p: Tensor, y: Tensor, start: int, rule: AcceptanceRule) -> Tensor:
+    """A(y) of the drafted tokens y [n] at positions start, start + 1, ..."""
+    drafted = len(y)
+    if not rule.pointwise:
+        q = draft.law_rows(start, start + drafted, p.shape[-1])
+        return rule.acceptance_of(p[:drafted], q, y, validate=False)
+    p_y = p[:drafted].gather(1, y[:, None]).squeeze(1)
+    q_y = draft.probabilities(start, start + drafted).to(p.dtype)
+    if p.device.type != "cpu":
+        return rule.acceptance_at(p_y, q_y)
+    return torch.from_numpy(rule.acceptance_at(p_y.numpy(), q_y.numpy()))  # far less time on a few numbers than torch
+
+
+def _end_on_host(
+    draft: Draft, p: Tensor, y: Tensor, passed: Tensor, start: int, rule: AcceptanceRule, generator: torch.Generator
+) -> tuple[int, int]:
+    """Where the run of passed positions ends and what follows it; nothing is computed that is not drawn from."""
+    failed = np.flatnonzero(~passed.cpu().numpy())
+    accepted = int(failed[0]) if len(failed) else len(y)
+    if accepted == len(p):
+        return accepted, NOTHING  # the run goes on past these rows
+    law = p[accepted]
+    if accepted < len(y):
+        q = draft.law_rows(start + accepted, start + accepted + 1, len(law))[0]
+        law = rule.residual(law, q, y[accepted], validate=False)
+    return accepted, int(draw(law, generator))
+
+
+def _end_on_device(
+    draft: Draft, p: Tensor, y: Tensor, passed: Tensor, start: int, rule: AcceptanceRule, generator: torch.Generator
+) -> tuple[int, int]:
+    """The same without asking the device where the run ends before the one read that ends the round."""
+    accepted = torch.cat((~passed, passed.new_ones(1))).int().argmax()
+    law = p[accepted.clamp(max=len(p) - 1)]
+    if len(y):
+        at = accepted.clamp(max=len(y) - 1)
+        q = draft.law_rows(start, start + len(y), p.shape[-1])[at]
+        residual = rule.residual(law, q, y[at], validate=False)
+        law = torch.where(accepted < len(y), residual, law)
+    count, value = torch.stack((accepted, draw(law, generator))).tolist()
     return count, value

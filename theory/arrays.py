@@ -27,28 +27,39 @@ __all__ = [
 ]
 
 
+#: Namespaces found so far, by the type that all arrays of a call had.
+_OF_KIND: dict[type | None, Any] = {}
+
+
 def namespace(*arrays: Array) -> Any:
     """Array-API namespace that ``arrays`` share (``numpy`` for Python numbers and lists)."""
+    kinds = {type(array) for array in arrays}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind in _OF_KIND:  # a rule asks a hundred times a round
+        return _OF_KIND[kind]
     found = [array for array in arrays if is_array_api_obj(array)]
-    return array_namespace(*found) if found else array_namespace(np.empty(0))
+    xp = array_namespace(*found) if found else array_namespace(np.empty(0))
+    if kind is not None:
+        _OF_KIND[kind] = xp
+    return xp
 
 
 def as_floating(x: Array) -> Array:
     """``x`` as a floating-point array: lists become NumPy float64, integers the library's default float."""
     if not is_array_api_obj(x):
         return np.asarray(x, dtype=np.float64)
-    xp = array_namespace(x)
+    xp = namespace(x)
     return x if xp.isdtype(x.dtype, "real floating") else xp.astype(x, xp.asarray(0.0).dtype)
 
 
 def in_range(value: float, like: Array) -> float:
     """``value`` >= 0, cut to the largest number that ``like``'s dtype holds: infinity times 0 would be NaN."""
-    return min(value, float(array_namespace(like).finfo(like.dtype).max))
+    return min(value, float(namespace(like).finfo(like.dtype).max))
 
 
 def positive_part(x: Array) -> Array:
     """[x]_+ = max(x, 0), elementwise."""
-    xp = array_namespace(x)
+    xp = namespace(x)
     return xp.where(x > 0, x, xp.zeros_like(x))
 
 
@@ -57,7 +68,7 @@ def normalize(weights: Array, fallback: Array) -> Array:
 
     Such rows are not exotic: [p - q]_+ is all zeros whenever p = q up to rounding.
     """
-    xp = array_namespace(weights)
+    xp = namespace(weights)
     total = xp.sum(weights, axis=-1, keepdims=True)
     massive = total > 0
     return xp.where(massive, weights / xp.where(massive, total, xp.ones_like(total)), fallback)

@@ -39,6 +39,22 @@ def test_chunks_do_not_change_how_many_are_accepted(spec: str, one_hot: bool, mo
         assert len(counts) == 1
 
 
+@pytest.mark.parametrize("spec", ["lossless", "linear:0.3", "clip:1.5", "sampler-match", "linear:1"])
+@pytest.mark.parametrize("one_hot", [False, True])
+def test_a_device_decides_as_a_host_does(spec: str, one_hot: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code for a GPU, which reads no number before the round ends, run on the CPU."""
+    monkeypatch.setattr(verification, "FIRST_CHUNK", SIZE + 1)
+    host = verification._end_on_host
+    for seed in range(40):
+        draft, logits = block(seed, one_hot)
+        verdicts = []
+        for end in (host, verification._end_on_device):
+            monkeypatch.setattr(verification, "_end_on_host", end)
+            generator = torch.Generator().manual_seed(seed)
+            verdicts.append(verification.verify(draft, logits, Sampling(), rule_from_spec(spec), generator))
+        assert verdicts[0] == verdicts[1]
+
+
 def test_rows_after_the_first_rejection_are_never_read() -> None:
     draft, logits = block(0)
     impossible = logits.clone()
