@@ -10,8 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specfrontier.decoding import Effort as DraftEffort
-from specfrontier.decoding import Pair
+from specfrontier.decoding import Effort as DraftEffort, Pair
 from specfrontier.errors import InputError
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.grid import SweepGrid

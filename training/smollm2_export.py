@@ -18,8 +18,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from training.sampled_softmax import SampledHead
 from training.smollm2 import BLOCK_SIZE, DRAFTS, MASK_ID, STAGES, initial, overlap_by_slot
-from training.verifier_text import BATCH_SIZE as HELD_OUT
-from training.verifier_text import FEATURE_LAYERS, TEMPERATURE, Sequence, load, verifier
+from training.verifier_text import BATCH_SIZE as HELD_OUT, FEATURE_LAYERS, TEMPERATURE, Sequence, load, verifier
 
 WEIGHTS = Path("decoding/weights")
 KINDS: dict[str, dict[str, Any]] = {

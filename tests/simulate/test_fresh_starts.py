@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from toy_cases import Case, case
-from toy_world import World
-from toy_world import study as toy_study
+from toy_world import World, study as toy_study
 
 from specfrontier.simulate import Effort, Grid, Recorded, Traces, predict
 from specfrontier.simulate.acceptance import rates_by_run

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from specfrontier.theory.chunks import best_chunk_steps, best_chunks, chunk_expected_tokens
 from specfrontier.theory.exactness import exact_prefix_length

@@ -6,8 +6,7 @@ rounding and far below every bias that is claimed.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from specfrontier.theory.block_samplers import (
     ConfidenceOrder,

@@ -1,10 +1,8 @@
 """The public face of the theory: light to import, complete, and documented."""
 
-import ast
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -30,22 +28,8 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
         assert inspect.getdoc(value), f"{name} has no docstring"
 
 
-def test_the_table_and_the_block_for_type_checkers_agree() -> None:
-    tree = ast.parse(Path(theory.__file__).read_text(encoding="utf-8"))
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
-    listed = {
-        (entry.module, alias.name)
-        for entry in ast.walk(guarded)
-        if isinstance(entry, ast.ImportFrom)
-        for alias in entry.names
-    }
-    table = {(f"specfrontier.theory.{module}", name) for module, names in theory._PUBLIC.items() for name in names}
-    assert listed == table
-    assert list(theory._PUBLIC) == sorted(theory._PUBLIC)
-
-
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'Liniar'"):
+    with pytest.raises(AttributeError, match="attribute Liniar"):
         _ = theory.Liniar
 
 

@@ -1,8 +1,7 @@
 """Rules by position: one spec for each schedule, read back as it was written, and wrong ones named."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from specfrontier.theory import Clip, Linear, Lossless, RuleSchedule, as_schedule, leniency_from_spec
 

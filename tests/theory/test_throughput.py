@@ -3,8 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from specfrontier.theory.intervals import (
     agreement_interval,

@@ -5,8 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import digamma, gammaln
 
 from specfrontier.theory.mixing import BetaMixing, DiscreteMixing, iid_bias, mixed_token_law

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from specfrontier.errors import InputError
-from specfrontier.profiling.sandbox import Limits, Unisolated, find_isolation, run_program
-from specfrontier.profiling.sandbox import probe as probing
+from specfrontier.profiling.sandbox import Limits, Unisolated, find_isolation, probe as probing, run_program
 
 
 @dataclass(frozen=True)
