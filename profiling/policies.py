@@ -211,7 +211,7 @@ def _takes(drafter: object, effort: DraftEffort) -> bool:
 
 
 def _measure(job: Job, pair: Pair, problems: Sequence[object], configurations: Sequence[Configuration]) -> None:
-    done = sweep(pair, job.task, problems, configurations, job.store)  # type: ignore[arg-type]
+    done = sweep(pair, job.task, problems, configurations, job.store, retry_failed=True)  # type: ignore[arg-type]
     if done.failed:
         label, error = next(iter(done.failed.items()))
         raise InputError(f"cannot measure {label} of {pair.name}: {error}")

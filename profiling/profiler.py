@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,6 +18,8 @@ from specfrontier.profiling import costs, hardware
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.divergence import divergence
 from specfrontier.profiling.grid import SweepGrid
+from specfrontier.profiling.modes import pair_for_task, run_configuration
+from specfrontier.profiling.overhead import GENERATIONS, Overhead, measure_overhead, with_overhead
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.resampling import ratio, spread
 from specfrontier.profiling.store import Store, Tables
@@ -68,10 +72,11 @@ def profile_pair(
     """Run what is missing in the store, time the verifier, and build the profile.
 
     Raises:
-        InputError: if a lossless configuration cannot be run.
+        InputError: if a lossless configuration cannot be run, or the store holds results without traces.
     """
     configurations = settings.configurations(pair.name, task.name)
-    done = sweep(pair, task, problems, configurations, store)
+    _require_traces(store, configurations)
+    done = sweep(pair, task, problems, configurations, store, retry_failed=True)
     if done.failed:
         label, error = next(iter(done.failed.items()))
         raise InputError(f"cannot profile {pair.name} at {label}: {error}")
@@ -79,6 +84,8 @@ def profile_pair(
     nodes = _time_verifier(pair, tables, settings)
     stated = provenance(pair.file, seed=settings.seed, settings={"n": len(problems), **_plain(settings)})
     profile = build_profile(tables, configurations, nodes, settings, stated)
+    pair = pair_for_task(pair, task.name)
+    profile = with_overhead(profile, [_overhead(pair, task, problems, c) for c in _lossless(configurations)])
     used = device_use(pair, profile, pair.encode(task.prompt(problems[0])))
     return replace(profile, provenance={**stated, "device": used})
 
@@ -90,7 +97,7 @@ def build_profile(
     settings: ProfileSettings,
     stated: dict[str, Any],
 ) -> Profile:
-    """The profile of the lossless runs in `tables`.
+    """The profile of the lossless runs in `tables`, but for the share of the host, which no table has.
 
     Args:
         configurations: of the profile; others in the tables are passed over.
@@ -98,7 +105,7 @@ def build_profile(
         settings: as the runs were made.
         stated: provenance.
     """
-    lossless = [c for c in configurations if c.mode == "speculative" and c.rule == "lossless"]
+    lossless = _lossless(configurations)
     keys = {c.key: c for c in lossless}
     rounds = tables.rounds[tables.rounds["config"].isin(keys)]
     problems = tables.problems[tables.problems["config"].isin(keys)]
@@ -107,7 +114,6 @@ def build_profile(
     groups = dict(tuple(rounds.groupby("config")))
     full = costs.full_blocks(rounds)
     fixed = full[full["config"].map(lambda key: keys[key].threshold is None)]
-    seconds = rounds[["draft_s", "verify_s", "accept_s"]].sum()
     return Profile(
         pair=lossless[0].pair,
         task=lossless[0].task,
@@ -119,13 +125,39 @@ def build_profile(
         verify_costs=tuple(verify_costs),
         verify_cost_fit=costs.verify_cost_fit(verify_costs),
         host_s=spread(rounds["accept_s"]),
-        host_share=float(seconds["accept_s"] / seconds.sum()),
+        host_share=nan,
         prefill_s=spread(problems["prefill_s"]),
         autoregressive_s=_autoregressive(alone),
         prompt_tokens=float(problems["prompt_tokens"].mean()),
         output_tokens=float(problems["output_tokens"].mean()),
         provenance=stated,
     )
+
+
+def _lossless(configurations: Sequence[Configuration]) -> list[Configuration]:
+    return [c for c in configurations if c.mode == "speculative" and c.rule == "lossless"]
+
+
+def _require_traces(store: Store, configurations: Sequence[Configuration]) -> None:
+    """Raise InputError if the profile would rest on problems of which no laws were recorded."""
+    rounds = store.tables().rounds
+    drafted = rounds["config"].isin([c.key for c in configurations if c.mode == "speculative"])
+    untraced = rounds.loc[drafted & rounds["tv"].isna(), "problem"].nunique()
+    if untraced:
+        raise InputError(
+            f"{store.folder} holds {untraced} problem{'s' * (untraced > 1)} that the profile would rest on and that "
+            "were measured without traces, from which d_K is read; give another --out, or measure in a new folder "
+            "without --no-trace"
+        )
+
+
+def _overhead(pair: Pair, task: Task, problems: Sequence[TaskProblem], configuration: Configuration) -> Overhead:
+    """What of the configuration's rounds is no forward, on the first few problems."""
+    runs = [
+        partial(run_configuration, pair, task.prompt(p), configuration, configuration.problem_seed(p.identifier), False)
+        for p in problems[:GENERATIONS]
+    ]
+    return measure_overhead(pair, runs)
 
 
 def device_use(pair: Pair, profile: Profile, ids: torch.Tensor) -> dict[str, Any]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
-import torch
-
 from specfrontier.decoding import Generation, Pair
 from specfrontier.errors import InputError
 from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.failures import Failure, free_memory
 from specfrontier.profiling.modes import check_configuration, pair_for_task, run_configuration
 from specfrontier.profiling.parts import digest
 from specfrontier.profiling.progress import SweepProgress
@@ -67,8 +65,8 @@ def sweep(
 
     All configurations take their turn on one problem before the next one begins, in an order drawn anew for each, so
     that a machine whose speed drifts, or that is faster after a pause, is so for all of them alike. A configuration
-    that fails is recorded with its error and skipped; a full disk ends the sweep with one line, and what was stored
-    stays.
+    that fails is recorded with its error and skipped; a full disk, or an error that leaves the GPU unusable, ends the
+    sweep with one line, and what was stored stays.
 
     Args:
         trace: record the laws of every position, outside the clock.
@@ -77,6 +75,9 @@ def sweep(
             configurations.
         at_least: problems to measure whatever the time limit says.
         on_problem: called with each result.
+
+    Raises:
+        InputError: if nothing more can be stored or run, or the task refuses to score.
     """
     run = _Run(pair_for_task(pair, task.name), task, store, trace, on_problem)
     try:
@@ -182,21 +183,24 @@ class _Run:
         with self.store.claims.claim(name) as claimed:
             if not claimed:
                 return BUSY
-            if self.store.has(key, problem.identifier):
-                return None
-            if self.store.status(key) == "failed":
-                self.skip.add(key)
-                return None
-            seconds = self._attempt(name, problem, configuration)
-        if seconds is not None:
-            self.store.claims.forget(name)
+            seconds = self._claimed(name, problem, configuration)
+        self.store.claims.forget(name)  # measured or given up, by whomever
         return seconds
+
+    def _claimed(self, name: str, problem: TaskProblem, configuration: Configuration) -> float | None:
+        if self.store.has(configuration.key, problem.identifier):
+            return None
+        if self.store.status(configuration.key) == "failed":
+            self.skip.add(configuration.key)
+            return None
+        return self._attempt(name, problem, configuration)
 
     def _attempt(self, name: str, problem: TaskProblem, configuration: Configuration) -> float | None:
         claims, attempts = self.store.claims, self.store.claims.attempts(name)
         if attempts >= MOST_ATTEMPTS:
             claims.end(name)
-            self._fail(configuration, f"{attempts} processes died on problem {problem.identifier} (out of memory?)")
+            died = f"{attempts} processes died on problem {problem.identifier} (out of memory?)"
+            self._fail(configuration, Failure(died))
             return None
         claims.begin(name)
         try:
@@ -207,25 +211,29 @@ class _Run:
     def _run(self, problem: TaskProblem, configuration: Configuration) -> float | None:
         """Generate, score and store; returns the seconds, or None if the configuration failed."""
         began = time.monotonic()
-        try:
-            generation = self._generate(problem, configuration)
-            likelihood = self._likelihood(problem, generation)
-        except Exception as error:
-            self._fail(configuration, describe(error))
+        record = self._record(problem, configuration)
+        if isinstance(record, Failure):
+            self._fail(configuration, record)
             return None
-        try:
-            correct = self.task.score(problem, generation.text)
-        except InputError:
-            raise  # a task that refuses to score refuses for every configuration: that ends the sweep
-        except Exception as error:
-            self._fail(configuration, f"scoring {problem.identifier}: {describe(error)}")
-            return None
-        record = problem_record(configuration.key, problem.identifier, generation, correct, likelihood)
         self.store.add(record.problem, record.rounds)
         self.measured += 1
         if self.on_problem is not None:
             self.on_problem(configuration, record)
         return time.monotonic() - began
+
+    def _record(self, problem: TaskProblem, configuration: Configuration) -> ProblemRecord | Failure:
+        try:
+            generation = self._generate(problem, configuration)
+            likelihood = self._likelihood(problem, generation)
+        except Exception as error:
+            return Failure.of(error)
+        try:
+            correct = self.task.score(problem, generation.text)
+        except InputError:
+            raise  # a task that refuses to score refuses for every configuration: that ends the sweep
+        except Exception as error:
+            return Failure.of(error, f"scoring {problem.identifier}: ")
+        return problem_record(configuration.key, problem.identifier, generation, correct, likelihood)
 
     def _generate(self, problem: TaskProblem, configuration: Configuration) -> Generation:
         prompt, seed = self.task.prompt(problem), configuration.problem_seed(problem.identifier)
@@ -240,22 +248,21 @@ class _Run:
             return None
         return self.pair.log_likelihood(self.task.prompt(problem), generation.tokens)
 
-    def _fail(self, configuration: Configuration, error: str) -> None:
-        self.store.mark_failed(configuration.key, error)
+    def _fail(self, configuration: Configuration, failure: Failure) -> None:
+        """Record a failure, and make ready for the next configuration."""
+        self.store.mark_failed(configuration.key, failure.reason)
         self.skip.add(configuration.key)
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        if failure.device_lost:
+            raise InputError(
+                f"the GPU failed at {configuration.label} ({failure.reason}), and this process cannot use it any more; "
+                "everything finished before is kept, and that configuration is recorded as failed: give the same "
+                "command again for the others"
+            )
+        free_memory()
 
 
 def _late(end: float | None) -> bool:
     return end is not None and time.monotonic() > end
-
-
-def describe(error: BaseException) -> str:
-    """An exception as one line."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _short(configuration: Configuration) -> Configuration:

@@ -41,7 +41,7 @@ def verify(
     points = points_of(contenders)
     job = open_job(pair, profile.task, run, n=n, seed=seed, settings={"verify": [p.label for p in points]})
     wanted = [_configuration(profile, point, seed) for point in points]
-    done = sweep(job.pair, job.task, job.problems, wanted, job.store)
+    done = sweep(job.pair, job.task, job.problems, wanted, job.store, retry_failed=True)
     if done.failed:
         label, error = next(iter(done.failed.items()))
         raise InputError(f"cannot measure {label}: {error}")

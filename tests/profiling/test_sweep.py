@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -16,15 +17,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import torch
 from rich.console import Console
 
 from specfrontier.decoding import Generation, Pair, Round
 from specfrontier.errors import InputError
-from specfrontier.profiling import sweep as sweep_module
+from specfrontier.profiling import policies, sweep as sweep_module
 from specfrontier.profiling.claims import Claims
 from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.failures import Failure
 from specfrontier.profiling.grid import SweepGrid
+from specfrontier.profiling.job import Job
 from specfrontier.profiling.measure import measure
+from specfrontier.profiling.profiler import ProfileSettings, profile_pair
 from specfrontier.profiling.progress import RemainingTime, SweepProgress
 from specfrontier.profiling.store import Store
 from specfrontier.profiling.sweep import MOST_ATTEMPTS, sweep
@@ -116,6 +121,107 @@ def test_a_failing_configuration_is_recorded_and_skipped(
     assert sweep(masked_pair, task, task.problems(3), configurations, Store(tmp_path)).measured == 0
     retried = sweep(masked_pair, task, task.problems(3), configurations, Store(tmp_path), retry_failed=True)
     assert (retried.measured, retried.failed) == (3, {})
+
+
+def _fails_at(label: str, error: Callable[[], Exception]) -> Run:
+    """`run_configuration` as it is now, but for one configuration."""
+    good = sweep_module.run_configuration
+
+    def run(pair: Pair, prompt: str, configuration: Configuration, seed: int, trace: bool = True) -> Generation:
+        if configuration.label == label:
+            raise error()
+        return good(pair, prompt, configuration, seed, trace)
+
+    return run
+
+
+KERNEL_ERRORS = [RuntimeError("CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be")]
+if hasattr(torch, "AcceleratorError"):
+    KERNEL_ERRORS.append(torch.AcceleratorError("device-side assert triggered"))
+
+
+@pytest.mark.parametrize("error", KERNEL_ERRORS, ids=lambda error: type(error).__name__)
+def test_a_failed_kernel_costs_one_configuration_and_ends_the_sweep(
+    masked_pair: Pair,
+    task: Any,
+    configurations: list[Configuration],
+    calls: list,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    """Its error stays with the process: whatever is tried next would fail too, and through no fault of its own."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_module, "run_configuration", _fails_at("K=2 lossless B=4", lambda: error))
+        with pytest.raises(InputError, match=r"the GPU failed at K=2 lossless B=4.*same command again") as caught:
+            sweep(masked_pair, task, task.problems(3), configurations, Store(tmp_path))
+    assert len(str(caught.value).splitlines()) == 1
+    status = Store(tmp_path).tables().configurations["status"]
+    assert sorted(status) == ["failed", *["running"] * (len(configurations) - 1)]
+    rest = sweep(masked_pair, task, task.problems(3), configurations, Store(tmp_path))
+    assert list(rest.failed) == ["K=2 lossless B=4"]
+    assert rest.measured + rest.reused == 3 * (len(configurations) - 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "CUDA error: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "shape mismatch",
+    ],
+)
+def test_an_error_that_the_gpu_survives_is_told_from_a_failed_kernel(words: str) -> None:
+    assert not Failure.of(RuntimeError(words)).device_lost
+    assert Failure.of(RuntimeError("CUDA error: unspecified launch failure")).device_lost
+
+
+def test_what_a_failed_forward_held_is_free_before_the_gpus_cache_is_emptied(
+    masked_pair: Pair,
+    task: Any,
+    configurations: list[Configuration],
+    calls: list,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good, held, alive = sweep_module.run_configuration, list[weakref.ref[torch.Tensor]](), list[bool]()
+
+    def run(pair: Pair, prompt: str, configuration: Configuration, seed: int, trace: bool = True) -> Generation:
+        if configuration.steps == 2 and configuration.rule == "lossless":
+            activations = torch.zeros(8)
+            held.append(weakref.ref(activations))
+            raise MemoryError("out of memory")
+        return good(pair, prompt, configuration, seed, trace)
+
+    monkeypatch.setattr(sweep_module, "run_configuration", run)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: alive.append(held[0]() is not None))
+    sweep(masked_pair, task, task.problems(1), configurations, Store(tmp_path))
+    assert alive == [False]
+
+
+def test_a_profile_measures_again_what_failed_in_an_earlier_session(
+    masked_pair: Pair, task: Any, tmp_path: Path
+) -> None:
+    settings = ProfileSettings(steps=(1,), thresholds=(), block_size=4, max_new_tokens=8)
+    store = Store(tmp_path)
+    configurations = settings.configurations(masked_pair.name, task.name)
+    store.declare(configurations)
+    store.mark_failed(configurations[-1].key, "RuntimeError: out of memory")
+    profile = profile_pair(masked_pair, task, task.problems(2), settings, store)
+    assert [effort.steps for effort in profile.efforts] == [1]
+    assert store.status(configurations[-1].key) == "done"
+
+
+def test_policies_measure_again_what_failed_in_an_earlier_session(
+    masked_pair: Pair, task: Any, configurations: list[Configuration], calls: list, tmp_path: Path
+) -> None:
+    store, problems = Store(tmp_path), task.problems(1)
+    store.declare(configurations)
+    store.mark_failed(configurations[0].key, "RuntimeError: out of memory")
+    policies._measure(Job(masked_pair, task, problems, store), masked_pair, problems, configurations)
+    assert store.status(configurations[0].key) == "done"
 
 
 def test_a_task_that_refuses_to_score_ends_the_sweep(
@@ -350,6 +456,7 @@ def test_two_processes_share_a_store_without_repeating_a_problem(task: Any, tmp_
     assert min(shares) > 0
     assert max(Counter(_measured(tmp_path)).values()) == 1
     assert len(Store(tmp_path / "run").tables().problems) == cells * n
+    assert not list((tmp_path / "run" / "claims").iterdir())
 
 
 def test_a_dead_process_leaves_no_claim_behind(task: Any, tmp_path: Path) -> None:
