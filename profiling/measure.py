@@ -12,7 +12,18 @@ from specfrontier.profiling.resampling import NOTHING, RatioEstimate, ratio, sha
 from specfrontier.profiling.run_folder import Tables
 from specfrontier.schema import MEASUREMENTS
 
-SETTINGS = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size", "verification")
+SETTINGS = (
+    "config",
+    "pair",
+    "task",
+    "mode",
+    "steps",
+    "threshold",
+    "rule",
+    "block_size",
+    "verification",
+    "max_new_tokens",
+)
 
 
 def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:
@@ -33,7 +44,7 @@ def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:
             rows.append(_row(settings, groups[settings["config"]], seed))
     rows.sort(key=_order)
     frame = pd.DataFrame(rows, columns=[column.name for column in MEASUREMENTS])
-    return frame.astype({"steps": "Int64", "block_size": "Int64", "n": "int64"})
+    return frame.astype({"steps": "Int64", "block_size": "Int64", "max_new_tokens": "Int64", "n": "int64"})
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

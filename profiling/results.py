@@ -18,8 +18,9 @@ from specfrontier.profiling.run_folder import read_run
 from specfrontier.profiling.store import Store
 from specfrontier.schema import PREDICTIONS
 from specfrontier.simulate import Comparison, Grid, Point, predict
-from specfrontier.simulate.grid import Effort, parse_rule, points_of, predictable
+from specfrontier.simulate.grid import Effort, of_setting, parse_rule, points_of, predictable
 from specfrontier.simulate.quality import QualityModel, fit_quality
+from specfrontier.theory.rules import as_schedule
 
 PREDICTORS = ("replay", "closed-form")
 ANCHORS = ("linear:0.4", "linear:0.8")
@@ -94,9 +95,8 @@ def evidence_of(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[
         InputError: if the run holds no lossless rounds of the pair.
     """
     tables = read_run(run)
-    own = tables.configurations[
-        (tables.configurations["mode"] == "speculative") & (tables.configurations["pair"] == profile.pair)
-    ]
+    speculative = tables.configurations[tables.configurations["mode"] == "speculative"]
+    own = of_setting(speculative, **_setting(profile))
     specs = {"lossless", *(parse_rule(spec).spec for spec in anchors)}
     chosen = own[own["rule"].isin(specs)]
     rounds = tables.rounds[tables.rounds["config"].isin(chosen["config"])]
@@ -105,15 +105,25 @@ def evidence_of(run: Path, profile: Profile, anchors: tuple[str, ...]) -> tuple[
     return chosen, rounds
 
 
+def _setting(profile: Profile) -> dict[str, Any]:
+    return {"pair": profile.pair, "task": profile.task, "max_new_tokens": profile.max_new_tokens}
+
+
 def closest_predictor(run: Path, profile: Profile) -> str:
-    """`anchored` where the run has rounds of an anchor at every effort of the profile, else `replay`."""
-    chosen, _ = evidence_of(run, profile, ANCHORS)
-    anchored = chosen[chosen["rule"] != "lossless"]
-    missing = {(e.steps, e.threshold) for e in profile.efforts} - {
-        (None if pd.isna(k) else int(k), None if pd.isna(tau) else float(tau))
-        for k, tau in zip(anchored["steps"], anchored["threshold"], strict=True)
-    }
-    return "replay" if missing else "anchored"
+    """`anchored` where the run has an anchor's rounds of every problem and effort of the profile, else `replay`."""
+    chosen, rounds = evidence_of(run, profile, ANCHORS)
+    problems = rounds.groupby("config")["problem"].agg(set)
+    lossless: dict[Effort, set[str]] = {}
+    anchors: dict[Effort, list[set[str]]] = {}
+    for row in chosen[chosen["block_size"] >= profile.block_size].to_dict("records"):
+        effort, own = Effort.of(row["steps"], row["threshold"]), problems.get(row["config"], set())
+        if row["rule"] == "lossless":
+            lossless.setdefault(effort, set()).update(own)
+        else:
+            anchors.setdefault(effort, []).append(own)
+    efforts = [Effort.of(e.steps, e.threshold) for e in profile.efforts]
+    held = all(any(lossless.get(e, set()) <= own for own in anchors.get(e, ())) for e in efforts)
+    return "anchored" if held else "replay"
 
 
 def write_predictions(table: pd.DataFrame, out: Path, profile: Profile) -> None:
@@ -151,8 +161,7 @@ def predictions_with_accuracy(
     path = run / "measurements.parquet"
     if not path.is_file():
         raise InputError(f"no measurements in {run} to fit accuracy on; measure a few, or ask for agreement")
-    measured = predictable(read_frame(path, "measurements"))
-    measured = measured[measured["pair"] == profile.pair]
+    measured = predictable(of_setting(read_frame(path, "measurements"), **_setting(profile)))
     asked = {point.key for point in grid}
     beside = [p for p in dict.fromkeys(points_of(measured)) if p.key not in asked and _profiled(profile, p)]
     table = predictions_of(run, profile, Grid((*grid, *beside)), predictors, anchors=anchors, seed=seed)
@@ -189,7 +198,8 @@ def _quality_of(predictions: pd.DataFrame, measured: pd.DataFrame, preferred: pd
 def _profiled(profile: Profile, point: Point) -> bool:
     """Whether the profile's rounds can speak of a point."""
     efforts = {Effort.of(e.steps, e.threshold) for e in profile.efforts}
-    return point.effort in efforts and point.block_size <= profile.block_size
+    pointwise = all(rule.pointwise for _, rule in as_schedule(point.leniency).runs())
+    return pointwise and point.effort in efforts and point.block_size <= profile.block_size
 
 
 def as_predictions(run: Path, configs: Collection[str] | None = None) -> tuple[pd.DataFrame, int]:
@@ -205,11 +215,22 @@ def as_predictions(run: Path, configs: Collection[str] | None = None) -> tuple[p
     path = run / "measurements.parquet"
     if not path.is_file():
         raise InputError(f"no measurements in {run}; make them with `specfrontier measure`")
-    measured = read_frame(path, "measurements")
-    table = predictable(measured).assign(predictor="measured")
+    table = predictable(_of_one_setting(run, read_frame(path, "measurements"))).assign(predictor="measured")
     if configs is not None:
         table = table[table["config"].isin(list(configs))]
     if table.empty:
         raise InputError(f"{run} holds no speculative measurements; measure some")
     columns = [column.name for column in PREDICTIONS]
     return table.reindex(columns=columns).reset_index(drop=True), int(table["n"].min())
+
+
+def _of_one_setting(run: Path, measured: pd.DataFrame) -> pd.DataFrame:
+    """The measurements of the run's profile, or all of them if they are of one pair, task and token limit."""
+    path = run / "profile.json"
+    if path.is_file():
+        return of_setting(measured, **_setting(Profile.load(path)))
+    settings = measured[["pair", "task", "max_new_tokens"]].drop_duplicates()
+    if len(settings) > 1:
+        stated = "; ".join(f"{pair} on {task}, limit {limit}" for pair, task, limit in settings.itertuples(index=False))
+        raise InputError(f"{run} holds measurements of several settings ({stated}); give each a folder of its own")
+    return measured

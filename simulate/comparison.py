@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from specfrontier.errors import InputError
 from specfrontier.simulate.frontier_scores import frontier_scores
-from specfrontier.simulate.grid import points_of, predictable
+from specfrontier.simulate.grid import of_setting, points_of, predictable
 
 __all__ = ["FIGURES", "Comparison", "compare"]
 
@@ -79,8 +80,8 @@ def compare(
         figures: which figures to score.
 
     Raises:
-        InputError: if the two are of different pairs, no measured point was predicted, or all shared ones were
-            fitted on.
+        InputError: if nothing was measured of the pair, task and token limit that were predicted, no measured point was
+            predicted, or all shared ones were fitted on.
     """
     joined = _joined(measurements, predictions, fitted)
     table = pd.concat([_figure_rows(joined, figure) for figure in figures], ignore_index=True)
@@ -91,19 +92,31 @@ def compare(
 
 
 def _joined(measurements: pd.DataFrame, predictions: pd.DataFrame, fitted: Collection[str]) -> pd.DataFrame:
-    measured = predictable(measurements).reset_index(drop=True)
+    measured = predictable(_of_the_same(measurements, predictions)).reset_index(drop=True)
     measured = measured.assign(point=_keys(measured))
     predicted = predictions.assign(point=_keys(predictions))
-    pairs = {"measurements": set(measured["pair"]), "predictions": set(predicted["pair"])}
-    if len(set.union(*pairs.values())) > 1:
-        stated = ", ".join(f"{name} of {', '.join(sorted(found))}" for name, found in pairs.items())
-        raise InputError(f"a comparison is of one pair, got {stated}; give both of the same")
     predicted["fitted"] = predicted["fitted"].fillna(False).astype(bool) if "fitted" in predicted else False
     joined = predicted.merge(measured, on="point", suffixes=("", "_measured"))
     if joined.empty:
         raise InputError("no measured point was predicted; predict Grid.from_table(measurements)")
     joined["scored"] = ~(joined["fitted"] | joined["config"].isin(list(fitted)))
     return joined
+
+
+def _of_the_same(measurements: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
+    """The measurements of the pair, task and token limit that were predicted."""
+    columns = [column for column in ("pair", "task", "max_new_tokens") if column in predictions]
+    settings = predictions[columns].drop_duplicates()
+    if len(settings) > 1:
+        raise InputError(f"the predictions are of {len(settings)} pairs, tasks or token limits; compare one at a time")
+    asked: dict[str, Any] = {"task": None, "max_new_tokens": None}
+    asked |= {str(column): None if pd.isna(value) else value for column, value in settings.iloc[0].items()}
+    found = of_setting(measurements, **asked)
+    if found.empty:
+        stated = ", ".join(str(value) for value in asked.values() if value is not None)
+        have = ", ".join(sorted({str(pair) for pair in measurements["pair"]})) or "none at all"
+        raise InputError(f"the predictions are of {stated}, and no such measurements are given (pairs: {have})")
+    return found
 
 
 def _keys(table: pd.DataFrame) -> pd.Series:

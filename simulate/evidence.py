@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -94,7 +94,10 @@ class Evidence:
             if recorded is not None:
                 costs = level_costs(costs, recorded)
                 leveled_on = frozenset(traces.point for traces in recorded.traces.values())
-        return cls(profile, costs, recorded, bootstrap or Bootstrap(), leveled_on)
+        bootstrap = bootstrap or Bootstrap()
+        if _fewest_problems(profile, recorded) < 2:  # one problem alone says nothing of its spread
+            bootstrap = replace(bootstrap, replicates=0)
+        return cls(profile, costs, recorded, bootstrap, leveled_on)
 
     def effort(self, effort: Effort) -> tuple[int, EffortProfile]:
         """Index and profile of an effort; InputError naming the profiled ones if it is not among them."""
@@ -113,3 +116,10 @@ class Evidence:
     def weights(self, traces: Traces) -> FloatArray:
         """``[1 + R, G]`` bootstrap weights of the traces' generations."""
         return self.bootstrap.weights(traces.problems)
+
+
+def _fewest_problems(profile: Profile, recorded: Recorded | None) -> int:
+    counts = [effort.d_visited.n for effort in profile.efforts]
+    if recorded is not None:
+        counts += [len(set(traces.problems)) for traces in recorded.traces.values()]
+    return min(counts, default=0)

@@ -19,6 +19,7 @@ __all__ = [
     "Grid",
     "Point",
     "linear_leniency",
+    "of_setting",
     "parse_leniency",
     "parse_rule",
     "points_of",
@@ -125,6 +126,14 @@ class Grid:
 
     def __len__(self) -> int:
         return len(self.points)
+
+
+def of_setting(table: pd.DataFrame, *, pair: str, task: str | None, max_new_tokens: int | None) -> pd.DataFrame:
+    """The rows of one pair, task and token limit; what a table or a value does not state is not asked for."""
+    for column, value in (("pair", pair), ("task", task), ("max_new_tokens", max_new_tokens)):
+        if column in table and value is not None:
+            table = table[table[column].isna() | (table[column] == value)]
+    return table
 
 
 def predictable(table: pd.DataFrame) -> pd.DataFrame:

@@ -64,8 +64,8 @@ class Totals:
         size = weights.sum(axis=-1)
         return Totals(**{entry.name: weights @ getattr(self, entry.name) / size for entry in fields(self)})
 
-    def mixed(self, other: Totals, share: float) -> Totals:
-        """`share` of `other` and the rest of this one, total by total."""
+    def mixed(self, other: Totals, share: float | FloatArray) -> Totals:
+        """`share` of `other` and the rest of this one, total by total; beyond [0, 1] on the line through both."""
         return Totals(
             **{
                 entry.name: (1 - share) * getattr(self, entry.name) + share * getattr(other, entry.name)

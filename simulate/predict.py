@@ -66,7 +66,7 @@ def predict(
         fitted = method.fit(evidence)
         rows += [_row(name, evidence, fitted, point, level) for point in grid]
     table = pd.DataFrame(rows)
-    return table.astype({"steps": "Int64", "block_size": "int64"})
+    return table.astype({"steps": "Int64", "max_new_tokens": "Int64", "block_size": "int64"})
 
 
 def _named(predictor: str | Predictor | Sequence[str]) -> list[tuple[str, Predictor]]:
@@ -83,6 +83,8 @@ def _row(name: str, evidence: Evidence, fitted: FittedPredictor, point: Point, l
     row: dict[str, Any] = {
         "predictor": name,
         "pair": evidence.profile.pair,
+        "task": evidence.profile.task,
+        "max_new_tokens": evidence.profile.max_new_tokens,
         "steps": point.effort.steps,
         "threshold": point.effort.threshold,
         "rule": point.rule,

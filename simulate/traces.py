@@ -9,7 +9,7 @@ violation of the order condition (a token drawn from p follows).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -107,6 +107,20 @@ class Traces:
     def by_generation(self, values: FloatArray) -> FloatArray:
         """Sum ``[..., R]`` over the rounds of each generation, ``[..., G]``."""
         return np.add.reduceat(values, self.first, axis=-1)
+
+    def of_problems(self, names: set[str]) -> Traces:
+        """The generations of these problems."""
+        kept = np.isin(self.problems.astype(str), list(names))
+        if kept.all():
+            return self
+        rows = kept[self.generation]
+        sizes = {
+            entry.name: getattr(self, entry.name)[rows]
+            for entry in fields(self)
+            if entry.name not in ("point", "generation", "problems")
+        }
+        number = np.cumsum(kept) - 1
+        return replace(self, **sizes, generation=number[self.generation[rows]], problems=self.problems[kept])
 
     @classmethod
     def from_rounds(cls, point: Point, rounds: pd.DataFrame) -> Traces:
@@ -219,9 +233,23 @@ class Recorded:
         return self.traces[effort, rule, long_enough[0]]
 
     def anchors(self, effort: Effort, block_size: int) -> tuple[Traces, ...]:
-        """Traces of every recorded rule at this effort with blocks that are long enough."""
+        """Traces of every recorded pointwise rule at this effort with blocks that are long enough.
+
+        Of the problems that all of them have: what differs between them is then the rule, and not the problems.
+
+        Raises:
+            InputError: if they have no problem in common.
+        """
         rules = dict.fromkeys(r for e, r, b in self.traces if e == effort and b >= block_size)
-        return tuple(self.at(effort, rule, block_size) for rule in rules)
+        found = [self.at(effort, rule, block_size) for rule in rules if parse_rule(rule).pointwise]
+        if not found:
+            return ()
+        common = set.intersection(*(set(traces.problems) for traces in found))
+        if not common:
+            raise InputError(
+                f"the rules recorded at {effort.label} have no problem in common; record them on the same problems"
+            )
+        return tuple(traces.of_problems(common) for traces in found)
 
 
 def _padded(column: pd.Series, width: int) -> FloatArray:

@@ -14,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """2 added `log_likelihood`, and `deviation` and `fitted` to predictions; 3 added `overshoot` to predictions and
-`verification` to measurements. What an older file lacks reads as missing."""
+`verification` to measurements; 4 added `max_new_tokens` to measurements, and to predictions that and `task`. What an
+older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -117,6 +118,7 @@ MEASUREMENTS = (
     Column("rule", "string", "spec of the acceptance rule", nullable=True),
     Column("block_size", "int64", "B", nullable=True),
     Column("verification", "string", "paper or exact", nullable=True),
+    Column("max_new_tokens", "int64", "token limit", nullable=True),
     Column("n", "int64", "problems measured"),
     *(
         Column(f"{name}{suffix}", "float64", f"{meaning}{what}", nullable=True)
@@ -143,6 +145,8 @@ MEASUREMENTS = (
 PREDICTIONS = (
     Column("predictor", "string", "name of the predictor"),
     Column("pair", "string", "name of the pair"),
+    Column("task", "string", "name of the task", nullable=True),
+    Column("max_new_tokens", "int64", "token limit", nullable=True),
     Column("steps", "int64", "K", nullable=True),
     Column("threshold", "float64", "tau", nullable=True),
     Column("rule", "string", "spec of the acceptance rule"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class FittedAnchored:
     evidence: Evidence
     replay: FittedReplay
     gauge: Gauge
+    _placed: dict[tuple[Effort, int], list[tuple[float, Traces]]] = field(default_factory=dict)
 
     def at(self, point: Point) -> Outcome:
         anchors = self._anchors(point.effort, point.block_size)
@@ -66,7 +67,12 @@ class FittedAnchored:
         return frozenset(traces.point for _, traces in self._anchors(point.effort, point.block_size))
 
     def _anchors(self, effort: Effort, block_size: int) -> list[tuple[float, Traces]]:
-        """Anchors with their departure, ascending and distinct."""
+        """Anchors with their departure, ascending and distinct; found once, as traces are known by their identity."""
+        if (effort, block_size) not in self._placed:
+            self._placed[effort, block_size] = self._place(effort, block_size)
+        return self._placed[effort, block_size]
+
+    def _place(self, effort: Effort, block_size: int) -> list[tuple[float, Traces]]:
         recorded = self.evidence.rounds_for("anchored").anchors(effort, block_size)
         placed = {self.departure(Point(effort, traces.point.rule, block_size)): traces for traces in recorded}
         if len(placed) < 2:

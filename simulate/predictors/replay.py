@@ -13,7 +13,7 @@ from specfrontier.simulate.acceptance import rates_by_run
 from specfrontier.simulate.chain import chain
 from specfrontier.simulate.events import simulate_generations
 from specfrontier.simulate.evidence import Evidence
-from specfrontier.simulate.fresh_starts import fresh_start_factor
+from specfrontier.simulate.fresh_starts import STEP, FreshStarts, fresh_starts
 from specfrontier.simulate.grid import Effort, Point
 from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.line import Line, Slots
@@ -82,7 +82,7 @@ class FittedReplay:
     def totals(self, traces: Traces, point: Point) -> Totals:
         """``[1 + R]`` expected totals a generation of `traces`, decoded under `point`."""
         recording = self._replayed.setdefault(id(traces), _Recording(traces, self.evidence, self.options))
-        return recording.totals(point).resampled(recording.weights)
+        return recording.resampled(point)
 
 
 @dataclass
@@ -93,11 +93,19 @@ class _Recording:
     evidence: Evidence
     options: Replay
     _slots: dict[tuple[Effort, int], Slots] = field(default_factory=dict)
-    _walks: tuple[str, Walks] | None = None
+    _walks: dict[float, tuple[str, Walks]] = field(default_factory=dict)
 
-    def totals(self, point: Point) -> Totals:
-        """``[G]`` expected totals of each generation, decoded under `point`."""
-        walks, slots = self._walks_of(point), self._slots_of(point)
+    def resampled(self, point: Point) -> Totals:
+        """``[1 + R]`` means a generation. Replicates have a factor for fresh starts of their own, if sums are exact."""
+        means = self.totals(point, self.fresh.factor).resampled(self.weights)
+        if self.options.rounds is not None or len(self.weights) == 1 or not self.fresh.slope.any():
+            return means
+        beside = self.totals(point, self.fresh.factor + STEP).resampled(self.weights)
+        return means.mixed(beside, (self.fresh.resampled(self.weights) - self.fresh.factor) / STEP)
+
+    def totals(self, point: Point, fresh: float) -> Totals:
+        """``[G]`` expected totals of each generation, decoded under `point`, with a factor for fresh starts."""
+        walks, slots = self._walks_of(point, fresh), self._slots_of(point)
         if self.options.rounds is None:
             return replay_totals(walks, slots)
         generator = np.random.default_rng(self.options.seed)
@@ -109,11 +117,12 @@ class _Recording:
         return self.evidence.weights(self.traces)
 
     @cached_property
-    def fresh(self) -> float:
+    def fresh(self) -> FreshStarts:
         """The factor that makes the traces reproduce their own rounds."""
         if not self.options.fresh_starts:
-            return 1.0
-        return fresh_start_factor(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
+            none = np.zeros(len(self.traces.problems))
+            return FreshStarts(1.0, none, none)
+        return fresh_starts(self.traces, self.evidence.profile.max_new_tokens, average=self.options.average)
 
     @cached_property
     def line(self) -> Line:
@@ -131,13 +140,13 @@ class _Recording:
             self._slots[key] = Slots.of(self.line, layout, point.block_size, seconds)
         return self._slots[key]
 
-    def _walks_of(self, point: Point) -> Walks:
+    def _walks_of(self, point: Point, fresh: float) -> Walks:
         """Of the last leniency that was asked for: a grid goes through its block sizes one after another."""
-        if self._walks is None or self._walks[0] != point.rule:
+        if fresh not in self._walks or self._walks[fresh][0] != point.rule:
             exact = self.options.rounds is None
             leniency = rates_by_run(point.leniency, self.traces, average=self.options.average)
-            self._walks = point.rule, Walks.of(self.traces, self.line, leniency, self.fresh, overshoot=exact)
-        return self._walks[1]
+            self._walks[fresh] = point.rule, Walks.of(self.traces, self.line, leniency, fresh, overshoot=exact)
+        return self._walks[fresh][1]
 
 
 def replay_totals(walks: Walks, slots: Slots) -> Totals:

@@ -179,6 +179,17 @@ def test_nothing_shared_is_an_error() -> None:
         compare(measured(), predicted()).score("mine", "agreement")
 
 
+def test_measurements_of_other_pairs_tasks_and_limits_are_left_alone() -> None:
+    own = measured().assign(max_new_tokens=64)
+    others = [own.assign(pair="other"), own.assign(task="other"), own.assign(max_new_tokens=8)]
+    mixed = pd.concat([own, *(other.assign(throughput=1.0) for other in others)], ignore_index=True)
+    predictions = predicted().assign(task="toy", max_new_tokens=64)
+    assert compare(mixed, predictions).score("mine", "throughput")["mean_absolute_error"] == 0
+    assert compare(mixed, predictions).score("mine", "throughput")["points"] == 4
+    with pytest.raises(InputError, match="2 pairs, tasks or token limits; compare one at a time"):
+        compare(mixed, pd.concat([predictions, predictions.assign(max_new_tokens=8)]))
+
+
 def test_predictions_of_another_pair_are_refused() -> None:
-    with pytest.raises(InputError, match="measurements of toy, predictions of other; give both of the same"):
+    with pytest.raises(InputError, match="the predictions are of other, and no such measurements are given"):
         compare(measured(), predicted().assign(pair="other"))

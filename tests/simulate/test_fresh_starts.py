@@ -9,7 +9,7 @@ from toy_world import World, study as toy_study
 from specfrontier.simulate import Effort, Grid, Recorded, Traces, predict
 from specfrontier.simulate.acceptance import rates_by_run
 from specfrontier.simulate.chain import chain
-from specfrontier.simulate.fresh_starts import fresh_start_factor
+from specfrontier.simulate.fresh_starts import fresh_starts
 from specfrontier.simulate.layout import Layout
 from specfrontier.simulate.line import Line, Slots
 from specfrontier.simulate.walks import Walks
@@ -30,7 +30,7 @@ def test_a_text_seen_from_afar_is_harder_than_from_nearby(deep: Case) -> None:
     traces = lossless(deep)
     own, layout = rates_by_run(traces.point.leniency, traces), Layout.of(traces, 16, 64)
     line = Line.of(traces, layout)
-    slots, factor = Slots.of(line, layout, 16), fresh_start_factor(traces, 64)
+    slots, factor = Slots.of(line, layout, 16), fresh_starts(traces, 64).factor
     plain, corrected = (chain(Walks.of(traces, line, own, x), slots).starts.sum() for x in (1.0, factor))
     assert factor < 0.9
     assert plain > 1.02 * traces.rounds
@@ -58,4 +58,4 @@ def test_other_leniencies_are_predicted_as_well(deep: Case) -> None:
 def test_full_leniency_has_nothing_to_correct() -> None:
     study = toy_study(World(), (1,), 16, ("lossless", "linear:1.0"))
     traces = Recorded.from_tables(study.rounds, study.configurations).at(Effort(1), "linear:1.0", 16)
-    assert fresh_start_factor(traces, 64) == 1.0
+    assert fresh_starts(traces, 64).factor == 1.0
