@@ -52,11 +52,20 @@ class VerifySurface:
         block_sizes: ``[b]`` ascending.
         contexts: ``[c]`` ascending.
         seconds: ``[b, c]``.
+
+    Raises:
+        InputError: if nodes do not ascend.
     """
 
     block_sizes: FloatArray
     contexts: FloatArray
     seconds: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("block_sizes", "contexts"):
+            nodes = getattr(self, name)
+            if not (np.diff(nodes) > 0).all():
+                raise InputError(f"{name} of the verify surface are {nodes.tolist()}; give ascending ones, each once")
 
     def __call__(self, block_size: ArrayLike, context: ArrayLike) -> FloatArray:
         """Seconds of one verifier forward over `block_size` drafted tokens plus one, after `context` tokens."""

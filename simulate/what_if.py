@@ -7,8 +7,8 @@ compute takes over: the reason that verification is cheap, and that it stops bei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from specfrontier.errors import InputError
 from specfrontier.simulate.costs import Costs, DraftCost, VerifySurface
 from specfrontier.simulate.grid import Effort
 
-__all__ = ["DEVICES", "Device", "ModelShape", "forward_seconds", "roofline_costs"]
+__all__ = ["DEVICES", "Device", "ModelShape", "RooflineDraft", "forward_seconds", "roofline_costs"]
 
 FloatArray = NDArray[np.float64]
 
@@ -39,9 +39,9 @@ class Device:
     launch_s: float = 0.0
 
     def __post_init__(self) -> None:
-        for field in ("bandwidth", "matrix_rate"):
-            if not getattr(self, field) > 0:
-                raise InputError(f"{field} of {self.name} is {getattr(self, field)}; give a rate > 0 a second")
+        for name in ("bandwidth", "matrix_rate"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} of {self.name} is {getattr(self, name)}; give a rate > 0 a second")
         if not 0 <= self.launch_s < np.inf:
             raise InputError(f"launch_s of {self.name} is {self.launch_s}; give seconds >= 0")
 
@@ -88,6 +88,28 @@ class ModelShape:
             raise InputError(
                 f"parameters and bytes_per_parameter are {self.parameters} and {self.bytes_per_parameter}; give > 0"
             )
+        for name in ("cache_bytes_per_token", "attention_width"):
+            _refuse_unless_amount(name, getattr(self, name))
+        if self.active_parameters is not None and not 0 < self.active_parameters < np.inf:
+            raise InputError(f"active_parameters is {self.active_parameters}; give a number > 0, or None for all")
+
+
+@dataclass(frozen=True)
+class RooflineDraft(DraftCost):
+    """c_d of one effort where each forward over B positions costs what a roofline says, at every B.
+
+    Bytes bound it in small blocks and operations in large ones: no line in B holds both.
+
+    Args:
+        forward: seconds of a forward over B positions, on the scale of `per_forward`, its seconds at `block_size`.
+    """
+
+    forward: Callable[[ArrayLike], FloatArray] = field(kw_only=True)
+
+    def __call__(self, block_size: ArrayLike, forwards: ArrayLike | None = None) -> FloatArray:
+        """Seconds of a draft."""
+        count = np.asarray(self.forwards if forwards is None else forwards, dtype=np.float64)
+        return count * self.per_forward * self.forward(block_size) / self.forward(self.block_size)
 
 
 def forward_seconds(
@@ -126,34 +148,45 @@ def roofline_costs(
     Args:
         device: the machine.
         verifier, drafter: the two models.
-        efforts: drafter forwards a draft, by effort (a profile has them: ``EffortProfile.forwards``).
-        block_size: B of the draft costs; nodes of the verify surface run up to it.
-        contexts: nodes of the verify surface.
-        prompt_tokens: mean prompt length.
-        host_s: seconds of a round outside the forwards.
+        efforts: drafter forwards a draft, by effort (a profile has them: ``EffortProfile.forwards``), >= 0.
+        block_size: the largest B that is asked for; nodes of the verify surface are all up to it.
+        contexts: nodes of the verify surface, each once.
+        prompt_tokens: mean prompt length, >= 0.
+        host_s: seconds of a round outside the forwards, >= 0.
         batch: sequences decoded together, >= 1.
         drafter_rereads: whether each drafter forward takes the whole context anew, as a drafter with bidirectional
             attention over the prefix does, rather than from a cache.
 
     Raises:
-        InputError: if `batch`, `block_size` or `contexts` is empty or out of range.
+        InputError: if an argument is empty, out of range or no number.
     """
-    if batch < 1 or not contexts:
+    if not 1 <= batch < np.inf or not contexts:
         raise InputError(f"batch is {batch} with {len(contexts)} contexts; give a batch >= 1 and at least one context")
-    if block_size < 1 or not all(0 <= context < np.inf for context in contexts):
+    if not 1 <= block_size < np.inf or not all(0 <= context < np.inf for context in contexts):
         raise InputError(f"block_size is {block_size} at contexts {list(contexts)}; give B >= 1 and contexts >= 0")
-    nodes = np.unique(np.linspace(1, block_size, min(block_size, 9)).round())
+    amounts = {"prompt_tokens": prompt_tokens, "host_s": host_s}
+    for name, amount in (amounts | {f"forwards of {e.label}": count for e, count in efforts.items()}).items():
+        _refuse_unless_amount(name, amount)
+    nodes = np.arange(1.0, block_size + 1)
     at = np.sort(np.asarray(contexts, dtype=np.float64))
     surface = VerifySurface(nodes, at, forward_seconds(device, verifier, nodes[:, None] + 1, at, batch))
     middle = float(at.mean())
-    drafted = block_size + middle if drafter_rereads else float(block_size)
-    one_forward = float(forward_seconds(device, drafter, drafted, 0.0 if drafter_rereads else middle, batch))
-    draft = {e: DraftCost(one_forward * count, count, block_size, one_forward) for e, count in efforts.items()}
+
+    def forward(positions: ArrayLike) -> FloatArray:
+        read, cached = (middle, 0.0) if drafter_rereads else (0.0, middle)
+        return forward_seconds(device, drafter, np.asarray(positions) + read, cached, batch)
+
+    each = float(forward(block_size))
     return Costs(
-        draft=draft,
+        draft={e: RooflineDraft(each * n, n, block_size, each, forward=forward) for e, n in efforts.items()},
         verify=surface,
         host_s=host_s,
         prefill_s=float(forward_seconds(device, verifier, prompt_tokens, 0.0, batch)),
         autoregressive_s=float(forward_seconds(device, verifier, 1.0, middle, batch)),
         constant_verify_s=float(surface(block_size, middle)),
     )
+
+
+def _refuse_unless_amount(name: str, value: float) -> None:
+    if not 0 <= value < np.inf:
+        raise InputError(f"{name} is {value}; give a finite number >= 0")

@@ -72,6 +72,69 @@ def test_the_verify_surface_interpolates_between_nodes_and_holds_beyond_them() -
     assert VerifySurface.constant(0.5)([1, 2], 7).tolist() == [0.5, 0.5]
 
 
+BIG_BATCH = 64
+
+
+def costs_at(block_size: int, **options: object) -> Costs:
+    settings = {"contexts": (0, 100), "prompt_tokens": 12.0, "batch": BIG_BATCH, "drafter_rereads": False, **options}
+    return roofline_costs(DEVICE, MODEL, MODEL, {Effort(2): 2.0}, block_size=block_size, **settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rereads", [False, True])
+def test_a_draft_costs_its_forwards_at_every_block_size(rereads: bool) -> None:
+    """Free positions while bytes bind, then operations in proportion: the longest is not the price of all."""
+    sizes = np.array([1, 4, 8, 32, 256])
+    found = costs_at(256, drafter_rereads=rereads).draft_of(Effort(2))(sizes)
+    one = forward_seconds(DEVICE, MODEL, sizes + 50 if rereads else sizes, 0 if rereads else 50, BIG_BATCH)
+    np.testing.assert_allclose(found, 2 * one, rtol=1e-12)
+    if not rereads:
+        assert found[1] == found[0]
+        assert found[4] > 5 * found[3] > 5 * found[0]
+
+
+def test_what_a_block_costs_does_not_depend_on_the_longest_asked_for() -> None:
+    short, long = costs_at(32), costs_at(256)
+    for block_size in (1, 15, 16, 17, 32):
+        assert short.draft_of(Effort(2))(block_size) == pytest.approx(long.draft_of(Effort(2))(block_size), rel=1e-12)
+        assert short.verify(block_size, 50) == pytest.approx(long.verify(block_size, 50), rel=1e-12)
+
+
+def test_a_draft_of_more_or_fewer_forwards_costs_as_many() -> None:
+    draft = costs_at(32).draft_of(Effort(2))
+    np.testing.assert_allclose(draft([8, 32, 8], [1, 3, 0]), [draft(8) / 2, draft(32) * 1.5, 0.0], rtol=1e-12)
+    free = roofline_costs(DEVICE, MODEL, MODEL, {Effort(1): 0.0}, block_size=8, contexts=(0,), prompt_tokens=1.0)
+    assert float(free.draft_of(Effort(1))(8)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"contexts": (64, 0, 64)}, "contexts of the verify surface are .* give ascending ones, each once"),
+        ({"prompt_tokens": float("nan")}, "prompt_tokens is nan"),
+        ({"prompt_tokens": -1.0}, "prompt_tokens is -1.0"),
+        ({"host_s": -1e-3}, "host_s is -0.001"),
+        ({"host_s": float("nan")}, "host_s is nan"),
+        ({"batch": float("nan")}, "batch is nan"),
+    ],
+)
+def test_what_is_no_amount_is_no_cost(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        costs_at(8, **options)
+
+
+@pytest.mark.parametrize("count", [float("nan"), -1.0, float("inf")])
+def test_forwards_are_counted(count: float) -> None:
+    with pytest.raises(InputError, match="forwards of K=2 is"):
+        roofline_costs(DEVICE, MODEL, MODEL, {Effort(2): count}, block_size=8, contexts=(0,), prompt_tokens=1.0)
+
+
+@pytest.mark.parametrize("name", ["cache_bytes_per_token", "attention_width", "active_parameters"])
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_a_model_has_no_negative_or_unknown_parts(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"{name} is {value}"):
+        ModelShape(1e6, **{name: value})
+
+
 def test_impossible_machines_are_refused() -> None:
     with pytest.raises(InputError, match="bandwidth"):
         Device("none", 0.0, 1.0)
