@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from specfrontier.decoding import Effort, Settings
 from specfrontier.errors import InputError, first_line
+from specfrontier.profiling.ranges import check_integer, check_seed
 from specfrontier.theory.rules import Leniency, leniency_from_spec
 
 Mode = Literal["speculative", "autoregressive", "drafter", "assisted"]
@@ -37,12 +38,12 @@ class Configuration:
         pair, task: names.
         mode: `speculative` (Algorithm 1), `autoregressive` (verifier alone), `drafter` (drafter alone), or
             `assisted` (transformers' own assisted generation with an autoregressive drafter).
-        max_new_tokens: token limit, >= 1.
+        max_new_tokens: token limit, >= 1. No size is above `decoding.config_table.MOST`.
         steps, threshold: diffusion effort; both None where nothing is drafted.
         rule: spec of the acceptance rule or of a schedule of rules, or None where nothing is verified.
         block_size: B >= 1, or None where nothing is drafted.
         verification: `paper` or `exact`, or None where nothing is verified.
-        seed: a problem's own seed derives from it.
+        seed: in [0, 2^63); a problem's own seed derives from it.
 
     Raises:
         InputError: if a dial is out of range, or missing in its mode.
@@ -65,11 +66,13 @@ class Configuration:
         if self.rule is not None:
             # linear:0.20 and linear:0.2 are one configuration.
             object.__setattr__(self, "rule", parse_rule(self.rule).spec)
-        if self.mode == "autoregressive":
-            if self.max_new_tokens < 1:
-                raise InputError(f"max_new_tokens is {self.max_new_tokens}; give an integer >= 1")
-        else:
+        if self.mode != "autoregressive":
             self.settings(0)
+        check_seed(self.seed)
+        sizes = {"max_new_tokens": self.max_new_tokens, "steps (K)": self.steps, "block_size (B)": self.block_size}
+        for name, size in sizes.items():
+            if size is not None:
+                check_integer(size, name)
 
     @cached_property
     def key(self) -> str:

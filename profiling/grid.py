@@ -13,6 +13,7 @@ from specfrontier.decoding import PairFile
 from specfrontier.decoding.config_table import MOST, ConfigTable
 from specfrontier.errors import InputError
 from specfrontier.profiling.configuration import MODES, Configuration, Mode, parse_rule
+from specfrontier.profiling.ranges import MOST_SEED
 from specfrontier.theory.rules import Linear
 
 
@@ -138,8 +139,10 @@ def read_overrides(path: Path) -> dict[str, Any]:
 def _override(entries: ConfigTable, name: str) -> Any:
     if name == "max_new_tokens":
         return entries.integer(name)
-    if name in ("steps", "block_sizes", "seeds"):
-        return entries.integers(name, low=0 if name == "seeds" else 1, high=MOST)
+    if name == "seeds":
+        return entries.integers(name, low=0, high=MOST_SEED)
+    if name in ("steps", "block_sizes"):
+        return entries.integers(name, low=1, high=MOST)
     if name in ("thresholds", "rules", "verifications", "modes") and entries[name] == []:
         raise entries.refusal(name, "give at least one value")
     return entries.numbers(name, high=1) if name == "thresholds" else entries.texts(name)

@@ -8,6 +8,7 @@ workers come back with counts alone. Needs the extra `ray`, and a folder that ev
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +17,15 @@ from typing import Any
 from specfrontier.errors import InputError, first_line
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.load_options import LoadOptions
+from specfrontier.profiling.ranges import check_integer
 from specfrontier.profiling.sweep import SweepResult
 from specfrontier.profiling.tasks.options import TaskOptions
 
 MOST_RESTARTS = 5
+PROBE_S = 3.0
+"""A port that takes longer to answer is not there; Ray itself would try for minutes."""
+DEATHS = ("WorkerCrashedError", "NodeDiedError", "LocalRayletDiedError", "OutOfMemoryError")
+"""Of `ray.exceptions`: a worker is gone, and its share may still be done by another. The last is Ray's own kill."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +83,14 @@ def sweep_on_ray(
     Args:
         job: the sweep.
         address: of a running cluster; None starts Ray on this machine.
-        workers: how many; None is one a GPU, or one a processor where there is none.
+        workers: how many, >= 1; None is one a GPU, or one a processor where there is none.
         most_restarts: workers that may die before the sweep gives up.
 
     Raises:
-        InputError: if Ray is not installed or cannot be reached, or too many workers die.
+        InputError: if there is no such number of workers, Ray is not installed or cannot be reached, or too many
+            workers die.
     """
+    check_cluster(address, workers)
     ray = _connect(address)
     gpus = int(ray.cluster_resources().get("GPU", 0))
     count = workers or gpus or int(ray.cluster_resources().get("CPU", 1))
@@ -95,6 +103,23 @@ def sweep_on_ray(
             ray.shutdown()
 
 
+def check_cluster(address: str | None, workers: int | None) -> None:
+    """Raise InputError, within seconds, if there is no such number of workers or nothing listens at the address.
+
+    Only HOST:PORT, with `ray://` or without, can be asked; whether there is what `auto` means, Ray knows at once.
+    """
+    if workers is not None:
+        check_integer(workers, "workers")
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or "://" in host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PROBE_S).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot reach Ray at {address}: {reason.lower()}; check --ray-address") from error
+
+
 def _connect(address: str | None) -> Any:
     try:
         import ray
@@ -102,9 +127,11 @@ def _connect(address: str | None) -> Any:
         raise InputError("Ray is not installed; install it with `pip install 'specfrontier[ray]'`") from error
     try:
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
-    except Exception as error:  # Ray raises several kinds for an address that does not answer
-        reason = first_line(error)
+            ray.init(
+                address=address or "local", log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR
+            )
+    except (Exception, SystemExit) as error:  # it ends the process where something listens that is no Ray
+        reason = "it does not answer as Ray does" if isinstance(error, SystemExit) else first_line(error)
         if address is None:
             raise InputError(f"cannot start Ray on this machine: {reason}; run without --ray") from error
         raise InputError(f"cannot reach Ray at {address}: {reason}; check --ray-address") from error
@@ -115,12 +142,12 @@ def _collect(ray: Any, share: Any, job: SweepJob, count: int, most_restarts: int
     """Wait for every worker, replacing those that die."""
     running = [share.remote(job) for _ in range(count)]
     results: list[SweepResult] = []
-    deaths = 0
+    deaths, died = 0, tuple(getattr(ray.exceptions, name) for name in DEATHS)
     while running:
         finished, running = ray.wait(running, num_returns=1)
         try:
             results.append(ray.get(finished[0]))
-        except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+        except died as error:
             deaths += 1
             if deaths > most_restarts:
                 raise InputError(
@@ -130,6 +157,8 @@ def _collect(ray: Any, share: Any, job: SweepJob, count: int, most_restarts: int
             running.append(share.remote(job))
         except ray.exceptions.RayTaskError as error:
             raise InputError(f"a worker failed: {first_line(error.cause)}") from error
+        except ray.exceptions.RayError as error:
+            raise InputError(f"Ray gave up ({first_line(error)}); what was finished is kept in {job.folder}") from error
     return _together(results)
 
 

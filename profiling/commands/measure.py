@@ -65,7 +65,9 @@ def command(
     specs: RulesOption = None,
     lam: LeniencyOption = None,
     block_sizes: BlockSizesOption = None,
-    seed_list: Annotated[str, typer.Option("--seeds", help="Independent repetitions, such as 0,1,2.")] = "0",
+    seed_list: Annotated[
+        str | None, typer.Option("--seeds", help="Independent repetitions, such as 0,1,2; 0 by default.")
+    ] = None,
     verifications: Annotated[str | None, typer.Option("--verification", help="paper, exact or both.")] = None,
     modes: Annotated[
         str | None, typer.Option("--modes", help="Of speculative,autoregressive,drafter,assisted.")
@@ -165,9 +167,10 @@ def _on_ray(
 ) -> tuple[Store, SweepResult]:
     """Sweep on Ray, once the task's problems are known to be at hand."""
     from specfrontier.profiling.job import open_store
-    from specfrontier.profiling.scale_out import sweep_on_ray
+    from specfrontier.profiling.scale_out import check_cluster, sweep_on_ray
     from specfrontier.profiling.tasks.registry import load_task
 
+    check_cluster(address, workers)
     load_task(job.task, job.source).problems(job.n, job.seed)
     stated = {"task": job.task, "n": job.n, "load": asdict(job.load), "grid": plain(grid)}
     store = open_store(file, job.folder, seed=job.seed, settings=stated)

@@ -9,6 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from specfrontier.errors import InputError
+from specfrontier.profiling.ranges import check_integer, check_seed
+
+
+def _count(value: int | None) -> int | None:
+    return None if value is None else check_integer(value, "n")
+
+
+def _limit(value: int | None) -> int | None:
+    return None if value is None else check_integer(value, "max_new_tokens")
+
 
 PairArgument = Annotated[str, typer.Argument(metavar="PAIR", help="A shipped pair's name, or the path of a pair file.")]
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder that `profile` or `measure` wrote.")]
@@ -39,9 +49,13 @@ AnchorsOption = Annotated[
 ]
 LeniencyOption = Annotated[str | None, typer.Option("--lam", help="Leniency of the linear rule: 0,0.2,0.4.")]
 BlockSizesOption = Annotated[str | None, typer.Option("--block-sizes", help="Block sizes B, such as 8,16,32.")]
-LimitOption = Annotated[int | None, typer.Option("--max-new-tokens", help="Token limit; the pair's own by default.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random draw.")]
-CountOption = Annotated[int | None, typer.Option("--n", help="Problems; a larger number grows an existing run.")]
+LimitOption = Annotated[
+    int | None, typer.Option("--max-new-tokens", callback=_limit, help="Token limit; the pair's own by default.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", callback=check_seed, help="Seed of every random draw.")]
+CountOption = Annotated[
+    int | None, typer.Option("--n", callback=_count, help="Problems; a larger number grows an existing run.")
+]
 DeviceOption = Annotated[str | None, typer.Option("--device", help="Such as cpu or cuda:0; CUDA where there is one.")]
 DrafterDeviceOption = Annotated[
     str | None, typer.Option("--drafter-device", help="Of the drafter, if not the verifier's.")
@@ -58,25 +72,17 @@ CompileOption = Annotated[
 
 
 def integers(text: str | None, name: str) -> tuple[int, ...] | None:
-    """`1,2,4` as integers >= 1; None if not given."""
+    """`1,2,4` as integers in [1, `MOST`]; None if not given."""
     if text is None:
         return None
-    values = tuple(_number(part, int, name) for part in _parts(text, name))
-    for value in values:
-        if value < 1:
-            raise InputError(f"{name} is {value}; give an integer >= 1")
-    return values
+    return tuple(check_integer(_number(part, int, name), name) for part in _parts(text, name))
 
 
 def seeds(text: str | None) -> tuple[int, ...] | None:
-    """`0,1,2` as seeds >= 0; None if not given."""
+    """`0,1,2` as seeds in [0, 2^63); None if not given."""
     if text is None:
         return None
-    values = tuple(_number(part, int, "seeds") for part in _parts(text, "seeds"))
-    for value in values:
-        if value < 0:
-            raise InputError(f"seed is {value}; give an integer >= 0")
-    return values
+    return tuple(check_seed(_number(part, int, "seeds")) for part in _parts(text, "seeds"))
 
 
 def thresholds(text: str | None) -> tuple[float, ...] | None:

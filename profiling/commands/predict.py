@@ -23,6 +23,7 @@ from specfrontier.profiling.commands.options import (
     thresholds,
 )
 from specfrontier.profiling.commands.output import effort, number, print_json, print_table, records
+from specfrontier.profiling.ranges import check_seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,7 @@ def command(
     accuracy: Annotated[
         bool, typer.Option("--accuracy", help="Accuracy too, fitted on two or three of RUN's measurements.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", callback=check_seed, help="Seed of the bootstrap.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Predict throughput, acceptance and agreement over a grid from the profile in RUN.

@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from specfrontier.profiling.cli import app
+from specfrontier.profiling.commands import measure as measure_command
+from specfrontier.profiling.grid import SweepGrid
+from specfrontier.profiling.scale_out import SweepJob
+from specfrontier.profiling.store import Store
 
 runner = CliRunner()
 
@@ -118,10 +123,90 @@ def test_an_output_folder_that_is_a_file_is_left_alone(tmp_path: Path) -> None:
         (["--max-new-tokens", "-5"], "max_new_tokens is -5"),
         (["--verification", "sloppy"], "verification is 'sloppy'"),
         (["--grid", "missing.toml"], "no grid file at missing.toml"),
+        (["--seeds", str(2**63)], f"seed is {2**63}; give an integer <= {2**63 - 1}"),
+        (["--steps", str(10**20)], f"steps (K) is {10**20}; give an integer <= 16777216"),
+        (["--block-sizes", str(10**20)], f"block_size (B) is {10**20}; give an integer <= 16777216"),
+        (["--max-new-tokens", str(10**20)], f"max_new_tokens is {10**20}; give an integer <= 16777216"),
+        (["--n", str(10**20)], f"n is {10**20}; give an integer <= 16777216"),
+        (["--workers", "0"], "workers is 0; give an integer >= 1"),
+        (["--workers", "-1"], "workers is -1; give an integer >= 1"),
+        (["--ray-address", "127.0.0.1:1"], "cannot reach Ray at 127.0.0.1:1: connection refused"),
     ],
 )
 def test_a_bad_grid_is_named(tmp_path: Path, arguments: list[str], words: str) -> None:
     assert_one_line(run("measure", "arith-masked", "--out", tmp_path / "run", *arguments), words)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**70])
+@pytest.mark.parametrize("command", [["generate", "arith-masked", "hello"], ["predict", "nowhere"]])
+def test_a_seed_that_no_generator_takes_is_named(command: list[str], seed: int) -> None:
+    bound = ">= 0" if seed < 0 else f"<= {2**63 - 1}"
+    assert_one_line(run(*command, "--seed", seed), f"seed is {seed}; give an integer {bound}")
+
+
+FILE_GRID = """
+steps = [3]
+thresholds = [0.5]
+rules = ["clip:2.0"]
+block_sizes = [7]
+max_new_tokens = 11
+seeds = [4, 5]
+verifications = ["exact"]
+modes = ["speculative"]
+"""
+WHOLE = SweepGrid((3,), (0.5,), ("clip:2.0",), (7,), 11, (4, 5), ("exact",), ("speculative",))
+FLAGS: dict[str, tuple[str, str, object]] = {
+    "steps": ("--steps", "1,2", (1, 2)),
+    "thresholds": ("--thresholds", "0.9", (0.9,)),
+    "rules": ("--rules", "lossless", ("lossless",)),
+    "block_sizes": ("--block-sizes", "8", (8,)),
+    "max_new_tokens": ("--max-new-tokens", "12", 12),
+    "seeds": ("--seeds", "0", (0,)),
+    "verifications": ("--verification", "paper", ("paper",)),
+    "modes": ("--modes", "drafter", ("drafter",)),
+}
+
+
+@pytest.fixture
+def swept(monkeypatch: pytest.MonkeyPatch) -> list[tuple[SweepJob, SweepGrid]]:
+    """What `measure` would sweep, instead of the sweep."""
+    found: list[tuple[SweepJob, SweepGrid]] = []
+
+    def note(job: SweepJob, grid: SweepGrid) -> None:
+        found.append((job, grid))
+        raise typer.Exit
+
+    monkeypatch.setattr(measure_command, "_here", note)
+    return found
+
+
+def test_every_value_of_a_grid_file_is_used(tmp_path: Path, swept: list[tuple[SweepJob, SweepGrid]]) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(FILE_GRID)
+    assert run("measure", "arith-masked", "--grid", file, "--out", tmp_path / "run").exit_code == 0
+    ((job, grid),) = swept
+    assert grid == WHOLE
+    assert {c.seed for c in job.configurations} == {4, 5}
+    assert job.seed == 4
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_flag_wins_over_the_grid_file(name: str, tmp_path: Path, swept: list[tuple[SweepJob, SweepGrid]]) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(FILE_GRID)
+    option, text, value = FLAGS[name]
+    assert run("measure", "arith-masked", "--grid", file, "--out", tmp_path / "run", option, text).exit_code == 0
+    ((_, grid),) = swept
+    assert getattr(grid, name) == value
+    # An effort given alone replaces both kinds of effort; all else stays as the file has it.
+    others = set(FLAGS) - {name} - ({"steps", "thresholds"} if name in ("steps", "thresholds") else set())
+    assert all(getattr(grid, other) == getattr(WHOLE, other) for other in others)
+
+
+def test_without_file_and_flags_there_is_one_seed(tmp_path: Path, swept: list[tuple[SweepJob, SweepGrid]]) -> None:
+    assert run("measure", "arith-masked", "--out", tmp_path / "run").exit_code == 0
+    assert swept[0][1].seeds == (0,)
 
 
 def test_a_grid_file_with_an_unknown_key_or_a_wrong_value_is_refused(tmp_path: Path) -> None:
@@ -197,6 +282,9 @@ def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
         ("linear:0.5", False),
     }
 
+    # What failed in an earlier session is tried again by whoever cannot do without it.
+    for note in (out / "configurations").iterdir():
+        Store(out).mark_failed(note.stem, "RuntimeError: out of memory")
     verified = run("recommend", out, "--min-agreement", "0.9", "--lam", "0,1", "--verify", "2", "--json")
     assert verified.exit_code == 0, verified.output
     answer = json.loads(verified.stdout)

@@ -8,12 +8,17 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from specfrontier.errors import InputError
+from specfrontier.profiling import scale_out
 from specfrontier.profiling.grid import SweepGrid
 from specfrontier.profiling.scale_out import SweepJob, sweep_on_ray
 from specfrontier.profiling.store import Store
+from specfrontier.profiling.sweep import SweepResult
 from specfrontier.profiling.tasks.options import TaskOptions
 
 ray = pytest.importorskip("ray")
@@ -61,6 +66,83 @@ def test_a_killed_worker_is_replaced_and_no_problem_is_lost_or_repeated(tmp_path
     assert len(problems) == 12 * len(configurations)
     assert not problems.duplicated(["config", "problem"]).any()
     assert set(store.tables().configurations["status"]) == {"done"}
+
+
+class FakeCluster:
+    """Ray with shares that end as they are told to: by an exception, or with a result."""
+
+    def __init__(self, *endings: Any) -> None:
+        self.endings, self.exceptions = list(endings), ray.exceptions
+        self.given: list[SweepJob] = []
+
+    def remote(self, job: SweepJob) -> int:
+        self.given.append(job)
+        return len(self.given) - 1
+
+    def wait(self, running: list[int], num_returns: int) -> tuple[list[int], list[int]]:
+        return running[:num_returns], running[num_returns:]
+
+    def get(self, number: int) -> SweepResult:
+        if isinstance(self.endings[number], Exception):
+            raise self.endings[number]
+        return self.endings[number]
+
+    def collect(self, workers: int, most_restarts: int) -> SweepResult:
+        job = SweepJob("arith-masked", "arith", 1, 0, (), Path("run"))
+        return scale_out._collect(self, SimpleNamespace(remote=self.remote), job, workers, most_restarts)
+
+
+DONE = SweepResult(3, 1, {})
+DEATHS = [
+    ray.exceptions.WorkerCrashedError(),
+    ray.exceptions.NodeDiedError("node gone"),
+    ray.exceptions.LocalRayletDiedError(),
+    ray.exceptions.OutOfMemoryError("Task was killed due to the node running low on memory."),
+]
+
+
+@pytest.mark.parametrize("death", DEATHS, ids=lambda death: type(death).__name__)
+def test_a_dead_worker_is_replaced_however_it_died(death: Exception) -> None:
+    cluster = FakeCluster(death, DONE, DONE)
+    assert cluster.collect(workers=2, most_restarts=1).measured == 6
+    assert len(cluster.given) == 3
+    again = FakeCluster(death, death)
+    with pytest.raises(InputError, match=rf"2 workers died \({type(death).__name__}\).*same command again"):
+        again.collect(workers=1, most_restarts=1)
+
+
+def test_whatever_else_ray_says_is_one_line() -> None:
+    for error in (ray.exceptions.OutOfDiskError("disk full\nmore"), ray.exceptions.RaySystemError("broken\nmore")):
+        with pytest.raises(InputError, match="Ray gave up") as caught:
+            FakeCluster(error).collect(workers=1, most_restarts=5)
+        assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_a_number_of_workers_is_checked_before_ray_starts(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale_out, "_connect", lambda _: pytest.fail("Ray was started"))
+    job = SweepJob("arith-masked", "arith", 1, 0, (), Path("run"))
+    with pytest.raises(InputError, match=f"workers is {workers}; give an integer >= 1"):
+        sweep_on_ray(job, workers=workers)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "127.0.0.1:99999"])
+def test_an_address_where_nothing_listens_is_said_at_once(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself tries for minutes."""
+    monkeypatch.setattr(scale_out, "_connect", lambda _: pytest.fail("Ray was asked"))
+    job = SweepJob("arith-masked", "arith", 1, 0, (), Path("run"))
+    with pytest.raises(InputError) as caught:
+        sweep_on_ray(job, address=address)
+    assert str(caught.value).startswith(f"cannot reach Ray at {address}: ")
+
+
+def test_an_address_that_rays_client_cannot_use_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(**_: object) -> None:
+        raise SystemExit(15)
+
+    monkeypatch.setattr(ray, "init", gives_up)
+    with pytest.raises(InputError, match="cannot reach Ray at auto: it does not answer as Ray does"):
+        scale_out._connect("auto")
 
 
 def test_workers_are_given_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

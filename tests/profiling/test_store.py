@@ -224,6 +224,14 @@ def test_key_depends_on_every_setting_and_on_nothing_else() -> None:
     assert configuration(rule="linear:0.50").key == configuration(rule="linear:0.5").key
 
 
+@pytest.mark.parametrize("name", ["seed", "steps", "block_size", "max_new_tokens"])
+@pytest.mark.parametrize("mode", ["speculative", "autoregressive"])
+def test_a_setting_that_no_table_holds_is_refused_before_anything_is_measured(name: str, mode: str) -> None:
+    """A run folder with it could never be read again."""
+    with pytest.raises(InputError, match=f"{name}.* is {2**63}; give an integer <= "):
+        configuration(mode=mode, **{name: 2**63})
+
+
 def test_a_problems_seed_is_stable_and_shared_by_configurations() -> None:
     # A stored constant: a run must resume with the seeds that it began with, in every release.
     assert configuration().problem_seed("gsm8k-1") == configuration(steps=2).problem_seed("gsm8k-1")
