@@ -102,8 +102,9 @@ def fit_quality(
     right = chosen["accuracy"].to_numpy(dtype=np.float64) * n
     if np.ptp(x) <= 0:
         raise InputError(f"the points to fit on all depart by {x[0]:.4g}; choose points of different leniency")
-    again = np.random.default_rng(seed).binomial(n.astype(int), _share(right, n), size=(_DRAWS, len(x)))
-    ceiling, slope = _decay(x, np.concatenate([right[None], again]), n)
+    # Jeffreys' posterior of each share: drawing counts from the shares would shrink them twice.
+    again = np.random.default_rng(seed).beta(right + 0.5, n - right + 0.5, size=(_DRAWS, len(x)))
+    ceiling, slope = _decay(x, np.concatenate([_share(right, n)[None], again]), n)
     draws = np.stack([ceiling[1:], slope[1:]], axis=1)
     return QualityModel(float(ceiling[0]), float(slope[0]), gauge, draws, tuple(chosen["config"]))
 
@@ -141,9 +142,9 @@ def _share(right: FloatArray, n: FloatArray) -> FloatArray:
     return (right + 0.5) / (n + 1)
 
 
-def _decay(x: FloatArray, right: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _decay(x: FloatArray, share: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ceilings <= 1 and slopes >= 0 of weighted least-squares lines through the logarithms of ``[D, P]`` shares."""
-    share = _share(right, n)
+    share = np.clip(share, np.finfo(float).tiny, 1 - np.finfo(float).eps)
     y, weight = np.log(share), n * share / (1 - share)  # the inverse variance of a share's logarithm
     whole = weight.sum(axis=1, keepdims=True)
     centre, mean = (weight * x).sum(1, keepdims=True) / whole, (weight * y).sum(1, keepdims=True) / whole

@@ -44,14 +44,29 @@ def test_nats_predict_what_total_variation_cannot() -> None:
 def test_the_line_is_that_of_a_weighted_fit_and_its_ceiling_is_at_most_one() -> None:
     """Against NumPy's weighted polynomial fit (its weights are those of residuals, the roots of ours)."""
     x, n = np.array([0.0, 20.0, 90.0]), np.array([200.0, 200.0, 200.0])
-    right = np.array([[170.0, 120.0, 20.0], [200.0, 120.0, 20.0], [100.0, 100.0, 190.0]])
-    ceilings, slopes = _decay(x, right, n)
-    share = (right[0] + 0.5) / (n + 1)
+    shares = (np.array([[170.0, 120.0, 20.0], [200.0, 120.0, 20.0], [100.0, 100.0, 190.0]]) + 0.5) / 201
+    ceilings, slopes = _decay(x, shares, n)
+    share = shares[0]
     slope, intercept = np.polyfit(x, np.log(share), 1, w=np.sqrt(n * share / (1 - share)))
     assert (ceilings[0], slopes[0]) == (pytest.approx(np.exp(intercept)), pytest.approx(-slope))
     assert ceilings[1] <= 1
     assert 0.01 < slopes[1] < 0.04
     assert slopes[2] == 0  # more departure is not credited with better answers
+
+
+@pytest.mark.parametrize(("n", "ceiling"), [(20, 0.98), (80, 0.98), (20, 0.7)])
+def test_intervals_of_accuracy_hold_the_truth(n: int, ceiling: float) -> None:
+    """Of 200 studies at every departure: at 95 %, fewer than 0.9 has a chance of about 1e-3."""
+    points = pd.DataFrame({"rule": RULES, "steps": 1, "threshold": np.nan, "block_size": 8, "predictor": "mine"})
+    points["overshoot"] = [0.0, 15.0, 30.0, 60.0, 90.0, 120.0]
+    truth = ceiling * np.exp(-0.012 * points["overshoot"].to_numpy())
+    generator, covered = np.random.default_rng(0), np.zeros(len(points))
+    for _ in range(200):
+        right = generator.binomial(n, truth)
+        measured = points.assign(config=list(RULES), mode="speculative", accuracy=right / n, n=n)
+        found = fit_quality(points, measured, [RULES[0], RULES[2], RULES[5]]).add_accuracy(points)
+        covered += (found["accuracy_low"] <= truth) & (truth <= found["accuracy_high"])
+    assert (covered / 200 >= 0.9).all()
 
 
 def test_predictions_without_nats_are_gauged_by_deviation() -> None:
