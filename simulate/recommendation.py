@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
 import pandas as pd
@@ -93,11 +95,17 @@ class Recommendation:
         goal: what was asked.
         choice: the configuration to deploy.
         runner_up: the next best, None if nothing else meets the goal.
-        close: whether their intervals leave the order open (in the tie-break, if the objective is equal).
-        certain: whether the whole interval of the constraint meets the bound.
+        close: whether their intervals leave the order open (in the tie-break, if the objective is equal); true too
+            where these are unknown.
+        certain: whether the whole interval of the constraint is known to meet the bound.
+        spread_known: whether intervals say how sure all this is. They do not where they are missing, or empty although
+            the two differ.
         problems_to_settle: further measured problems that would tell choice and runner-up apart at 95 %, if they really
-            differ by as much as predicted; 0 if the call is not close, None if they are predicted equal.
-        contenders: row labels of the predictions that may be best, the choice first: what to measure.
+            differ by as much as predicted; 0 if the call is not close, None if they are predicted equal or their
+            spread is unknown.
+        contenders: row labels of the predictions that may be best: what to measure. The choice comes first, then by
+            turns those not clearly worse, the next best first, and those better by estimate that miss the bound by no
+            more than their intervals, the best first.
     """
 
     goal: Goal
@@ -105,6 +113,7 @@ class Recommendation:
     runner_up: Choice | None
     close: bool
     certain: bool
+    spread_known: bool
     problems_to_settle: int | None
     contenders: tuple[Any, ...]
 
@@ -113,13 +122,22 @@ class Recommendation:
         return json.dumps(_without_nan(asdict(self)), indent=2)
 
 
-def recommend(predictions: pd.DataFrame, goal: Goal, *, problems: int, most_contenders: int = 5) -> Recommendation:
+def recommend(
+    predictions: pd.DataFrame,
+    goal: Goal,
+    *,
+    problems: int,
+    accuracy_problems: int | None = None,
+    most_contenders: int = 5,
+) -> Recommendation:
     """Choose among predicted configurations.
 
     Args:
         predictions: of one predictor, on the grid to choose from (with accuracy, if the goal asks for it).
         goal: what to optimise, under what bound.
         problems: how many problems the intervals rest on.
+        accuracy_problems: how many those of accuracy rest on, where it was fitted on other measurements; None for
+            `problems`.
         most_contenders: at most how many configurations to name as possibly best.
 
     Raises:
@@ -138,14 +156,17 @@ def recommend(predictions: pd.DataFrame, goal: Goal, *, problems: int, most_cont
         raise InputError(f"no configuration meets {goal.constraint} {bound}; the nearest reaches {nearest:.4g}")
     order = _ordered(feasible, goal)
     best, second = order.iloc[0], order.iloc[1] if len(order) > 1 else None
-    close = second is not None and _standard_gap(best, second, _deciding(best, second, goal)) < _Z95
+    figure = goal.objective if second is None else _deciding(best, second, goal)
+    gap = math.inf if second is None else _standard_gap(best, second, figure)
+    rested_on = accuracy_problems if figure == "accuracy" and accuracy_problems is not None else problems
     return Recommendation(
         goal=goal,
         choice=_choice(best),
         runner_up=None if second is None else _choice(second),
-        close=close,
-        certain=_certain(best, goal),
-        problems_to_settle=_problems_to_settle(best, second, goal, problems) if close else 0,
+        close=_open(gap),
+        certain=_meets_bound(best, goal, at="worst") is True,
+        spread_known=not math.isnan(gap) and _meets_bound(best, goal, at="worst") is not None,
+        problems_to_settle=_problems_to_settle(gap, rested_on) if _open(gap) else 0,
         contenders=_contenders(known, order, goal)[:most_contenders],
     )
 
@@ -170,39 +191,55 @@ def _deciding(a: pd.Series, b: pd.Series, goal: Goal) -> str:
 
 
 def _contenders(known: pd.DataFrame, order: pd.DataFrame, goal: Goal) -> tuple[Any, ...]:
-    """The choice, whatever it is not clearly better than, and whatever faster may meet the bound after all."""
+    """The choice, then by turns near ties and whatever better may meet the bound after all: a cut keeps of both."""
     best = order.iloc[0]
-    close = [i for i, row in order.iloc[1:].iterrows() if _standard_gap(best, row, _deciding(best, row, goal)) < _Z95]
-    end = "high" if goal.floor is not None else "low"
-    perhaps = known.drop(index=order.index)
-    perhaps = perhaps[[goal.allows(value) for value in perhaps[f"{goal.constraint}_{end}"]]]
-    better = [i for i, row in perhaps.iterrows() if goal.gain(row[goal.objective]) > goal.gain(best[goal.objective])]
-    return (order.index[0], *close, *better)
+    ties = [i for i, row in order.iloc[1:].iterrows() if _open(_standard_gap(best, row, _deciding(best, row, goal)))]
+    gains = known.drop(index=order.index)[goal.objective].map(goal.gain).sort_values(ascending=False, kind="stable")
+    better = gains[gains > goal.gain(best[goal.objective])].index
+    perhaps = [i for i in better if _meets_bound(known.loc[i], goal, at="best") is not False]
+    return (order.index[0], *_by_turns(ties, perhaps))
+
+
+def _by_turns(one: Iterable[Any], other: Iterable[Any]) -> list[Any]:
+    nothing = object()
+    return [i for pair in zip_longest(one, other, fillvalue=nothing) for i in pair if i is not nothing]
+
+
+def _open(gap: float) -> bool:
+    """Whether a gap in standard errors leaves the order of two open: one that is unknown (NaN) does."""
+    return not gap >= _Z95
 
 
 def _standard_gap(a: pd.Series, b: pd.Series, figure: str) -> float:
-    """Difference over its standard error, taken as if the two were independent: an upper bound on the doubt."""
+    """Difference over its standard error, taken as if the two were independent: an upper bound on the doubt.
+
+    NaN where it is unknown: an interval is missing, or both are empty though the two differ.
+    """
     error = math.hypot(_error(a, figure), _error(b, figure))
     gap = abs(float(a[figure]) - float(b[figure]))
-    return gap / error if error > 0 else (math.inf if gap > 0 else 0.0)
+    if error == 0:
+        return math.nan if gap > 0 else 0.0
+    return gap / error
 
 
-def _problems_to_settle(a: pd.Series, b: pd.Series | None, goal: Goal, problems: int) -> int | None:
+def _problems_to_settle(gap: float, problems: int) -> int | None:
     """Errors fall as one over the root of the problems, so the factor still missing is (z / gap)²."""
-    gap = _standard_gap(a, b, _deciding(a, b, goal)) if b is not None else math.inf
-    if gap == 0:
+    if gap == 0 or math.isnan(gap):
         return None
     return max(0, math.ceil(problems * ((_Z95 / gap) ** 2 - 1)))
 
 
 def _error(row: pd.Series, figure: str) -> float:
+    """Standard error; NaN if unknown."""
     width = float(row[f"{figure}_high"]) - float(row[f"{figure}_low"])
-    return width / (2 * _Z95) if math.isfinite(width) else 0.0
+    return width / (2 * _Z95) if math.isfinite(width) else math.nan
 
 
-def _certain(row: pd.Series, goal: Goal) -> bool:
-    worst = row[f"{goal.constraint}_{'low' if goal.floor is not None else 'high'}"]
-    return bool(goal.allows(float(worst))) if math.isfinite(float(worst)) else False
+def _meets_bound(row: pd.Series, goal: Goal, *, at: Literal["worst", "best"]) -> bool | None:
+    """Whether that end of the constraint's interval meets the bound; None if it is unknown."""
+    low_end = (at == "worst") == (goal.floor is not None)
+    end = float(row[f"{goal.constraint}_{'low' if low_end else 'high'}"])
+    return bool(goal.allows(end)) if math.isfinite(end) else None
 
 
 def _choice(row: pd.Series) -> Choice:

@@ -61,6 +61,75 @@ def test_faster_points_that_may_meet_the_floor_are_worth_measuring() -> None:
     assert list(answer.contenders) == [1, 2]
 
 
+def test_a_gap_in_accuracy_is_settled_by_the_problems_that_accuracy_rests_on() -> None:
+    accuracy = np.array([0.80, 0.74, 0.70, 0.50])
+    table = grid().assign(accuracy=accuracy, accuracy_low=accuracy - 0.07, accuracy_high=accuracy + 0.07)
+    settle = [
+        recommend(table, Goal("accuracy", latency=2.0), problems=10, accuracy_problems=n).problems_to_settle
+        for n in (None, 10, 30)
+    ]
+    factor = 2 * 0.07**2 / 0.06**2
+    assert settle == [int(np.ceil(n * (factor - 1))) for n in (10, 10, 30)]
+    speed = Goal("accuracy", floor=0.7)
+    one, other = (recommend(table, speed, problems=10, accuracy_problems=n) for n in (10, 30))
+    assert one.problems_to_settle == other.problems_to_settle
+
+
+def without_intervals(*figures: str) -> pd.DataFrame:
+    return grid(0.001).assign(**{f"{figure}_{end}": np.nan for figure in figures for end in ("low", "high")})
+
+
+def test_without_intervals_nothing_is_settled() -> None:
+    """One problem has no spread: every configuration that meets the bound may be the best one, and those faster too."""
+    found = recommend(
+        without_intervals("throughput", "latency", "agreement"), Goal("agreement", floor=0.945), problems=1
+    )
+    assert found.choice.rule == "linear:0.1"
+    assert (found.close, found.certain, found.spread_known, found.problems_to_settle) == (True, False, False, None)
+    assert sorted(found.contenders) == [0, 1, 2, 3]
+    assert json.loads(found.to_json())["spread_known"] is False
+
+
+def test_one_interval_that_is_missing_leaves_the_order_open() -> None:
+    table = grid(0.001)
+    table.loc[1, "throughput_high"] = np.nan
+    found = recommend(table, Goal("agreement", floor=0.93), problems=50)
+    assert (found.choice.rule, found.close, found.problems_to_settle) == ("clip:2.0", True, None)
+    assert list(found.contenders) == [2, 1]
+
+
+def test_a_bound_without_an_interval_is_not_known_to_be_missed() -> None:
+    found = recommend(without_intervals("agreement"), Goal("agreement", floor=0.945), problems=50)
+    assert (found.close, found.certain, found.spread_known) == (False, False, False)
+    assert list(found.contenders) == [1, 3, 2]
+
+
+def test_empty_intervals_of_two_that_differ_say_nothing() -> None:
+    found = recommend(grid(0.0), Goal("agreement", floor=0.93), problems=1)
+    assert (found.close, found.spread_known, found.problems_to_settle) == (True, False, None)
+    assert list(found.contenders) == [2, 1, 0]
+
+
+def test_intervals_say_how_sure_a_choice_is() -> None:
+    assert recommend(grid(), Goal("agreement", floor=0.93), problems=100).spread_known
+    alone = recommend(grid().iloc[[0]], Goal("agreement", floor=0.93), problems=100)
+    assert (alone.close, alone.spread_known, alone.problems_to_settle, alone.contenders) == (False, True, 0, (0,))
+
+
+def test_near_ties_and_faster_ones_that_may_meet_the_bound_both_survive_the_cut() -> None:
+    """Eight near ties and two that are two and three times as fast, a little below the floor."""
+    speed = np.array([100.0 - i for i in range(9)] + [200.0, 300.0, 400.0])
+    agreement = np.array([0.91] * 9 + [0.895, 0.895, 0.5])
+    table = pd.DataFrame({c.name: np.full(12, np.nan) for c in PREDICTIONS}).assign(
+        predictor="mine", steps=1, rule=[f"linear:{i / 100}" for i in range(12)], block_size=8,
+        throughput=speed, throughput_low=speed - 20, throughput_high=speed + 20,
+        agreement=agreement, agreement_low=agreement - 0.01, agreement_high=agreement + 0.01,
+    )  # fmt: skip
+    goal = Goal("agreement", floor=0.9)
+    assert list(recommend(table, goal, problems=50).contenders) == [0, 1, 10, 2, 9]
+    assert list(recommend(table, goal, problems=50, most_contenders=20).contenders) == [0, 1, 10, 2, 9, *range(3, 9)]
+
+
 def test_the_answer_is_json_without_nan() -> None:
     assert json.loads(recommend(grid(), Goal("agreement", floor=0.9), problems=9).to_json())["choice"]["accuracy"]
 
