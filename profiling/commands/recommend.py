@@ -90,6 +90,7 @@ def command(
         raise InputError(
             "--measured chooses among all that was measured; leave --predictor, --anchors and the grid's options out"
         )
+    fitted_on = None
     if measured:
         table, problems = as_predictions(run)
     else:
@@ -97,7 +98,9 @@ def command(
         profile.require_distances()
         grid = grid_of(profile, chosen, steps=wanted[0], thresholds=wanted[1], block_sizes=wanted[2])
         table, problems = _predicted(run, profile, grid, goal, predictor, anchors), profile.efforts[0].d_visited.n
-    found = recommend(table, goal, problems=problems)
+        if _asks_accuracy(goal):
+            _, fitted_on = as_predictions(run)
+    found = recommend(table, goal, problems=problems, accuracy_problems=fitted_on)
     confirmed = None
     if verify is not None:
         from specfrontier.profiling.verify import verify as measure_contenders
@@ -115,9 +118,13 @@ def _predicted(
 
     name = predictor or ("anchored" if anchors is not None else results.closest_predictor(run, profile))
     held = anchor_rules(anchors, (name,)) or results.ANCHORS
-    if "accuracy" in (goal.objective, goal.constraint):
+    if _asks_accuracy(goal):
         return results.predictions_with_accuracy(run, profile, grid, (name,), anchors=held)
     return results.predictions_of(run, profile, grid, (name,), anchors=held)
+
+
+def _asks_accuracy(goal: Goal) -> bool:
+    return "accuracy" in (goal.objective, goal.constraint)
 
 
 def _answer(
@@ -161,6 +168,9 @@ def show(found: Recommendation) -> None:
     out.print(f"deploy    {_words(found.choice)}", markup=False)
     if found.runner_up is not None:
         out.print(f"next best {_words(found.runner_up)}", markup=False)
+    if not found.spread_known:
+        out.print("how sure this is cannot be said: the figures have no intervals (they take two problems or more)")
+        return
     if found.close:
         more = found.problems_to_settle
         out.print("the two are too close to call" + (f"; about {more} more problems would settle it" if more else ""))
