@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.importers.report import AcceptanceReport, record_of, report_from_histogram
-from specfrontier.simulate.importers.vllm import histogram_of, request_report
+from specfrontier.simulate.importers.fields import histogram_of, record_of
+from specfrontier.simulate.importers.report import AcceptanceReport, report_from_histogram
+from specfrontier.simulate.importers.vllm import pooled_requests
 
 __all__ = ["from_aiperf_export", "from_aiperf_records"]
 
@@ -18,14 +19,16 @@ def from_aiperf_records(records: Iterable[dict[str, Any]]) -> AcceptanceReport:
     Seen (AIPerf's SpecDecodeAcceptanceRecord and its page): engine, mean_acceptance_length (bonus included),
     acceptance_histogram (sparse, integer keys, which JSON makes strings; bonus excluded), num_accepted_draft_tokens,
     num_draft_tokens, num_spec_steps, num_spec_tokens (null if lengths vary), per_step_accepted and per_step_drafted
-    (null if not reported). Assumed: a record may stand alone or under ``spec_decode_acceptance`` of a request.
+    (null if not reported). Requests without a verify step, which AIPerf reports as they are, are passed over. Assumed:
+    a record may stand alone or under ``spec_decode_acceptance`` of a request; drafts are chains (AIPerf does not tell
+    trees apart).
 
     Raises:
-        InputError: if there is none, or one contradicts itself.
+        InputError: if there is none in which anything was drafted, or one contradicts itself.
     """
     found = (record_of("aiperf", record).get("spec_decode_acceptance", record) for record in records)
     own = (record_of("aiperf", record) for record in found if record)
-    return AcceptanceReport.pooled(request_report(f"aiperf/{r.get('engine', 'unknown')}", r) for r in own)
+    return pooled_requests((f"aiperf/{r.get('engine', 'unknown')}", r) for r in own)
 
 
 def from_aiperf_export(export: dict[str, Any], block_size: int) -> AcceptanceReport:

@@ -6,7 +6,8 @@ import math
 import re
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.importers.report import AcceptanceReport, check_identity
+from specfrontier.simulate.importers.fields import check_identity
+from specfrontier.simulate.importers.report import AcceptanceReport
 
 __all__ = ["from_deepspec_table"]
 
@@ -15,7 +16,7 @@ _NOTIONAL_ROUNDS = 10_000
 
 
 def from_deepspec_table(text: str, dataset: str | None = None) -> AcceptanceReport:
-    """From a printed table of results.
+    """From a printed table of results, framed or, where prettytable is missing, separated by tabs.
 
     Seen (deepspec/eval/base_evaluator.py): columns dataset, target_model, draft_model, #propose (mean draft tokens a
     proposal, printed "15.00+1"), accept_len (mean emitted tokens, bonus included except where the output ended),
@@ -65,13 +66,19 @@ def _number(row: dict[str, str], column: str) -> float:
 
 
 def _row(text: str, dataset: str | None) -> dict[str, str]:
-    lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
-    if len(lines) < 2 or "dataset" not in lines[0]:
+    lines = [_cells(line) for line in text.splitlines()]
+    # A run also prints every row when it has it, without a header, before the table.
+    start = next((number for number, cells in enumerate(lines) if "dataset" in cells and "accept_len" in cells), None)
+    if start is None or start + 1 == len(lines):
         raise InputError("no DeepSpec table found; expected a header with dataset, accept_len and accept_rate@0, ...")
-    header, *body = lines
+    header, *body = lines[start:]
     rows = [dict(zip(header, line, strict=True)) for line in body if len(line) == len(header)]
     chosen = [row for row in rows if dataset in (None, row["dataset"])]
     if len(chosen) != 1:
         known = ", ".join(row["dataset"] for row in rows)
         raise InputError(f"dataset {dataset!r} selects {len(chosen)} rows of the DeepSpec table; choose one of {known}")
     return chosen[0]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|" if "|" in line else "\t")]

@@ -7,28 +7,23 @@ the rounds that reached position k, the share that accepted it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
+from specfrontier.simulate.importers.fields import check_identity, is_number
 from specfrontier.simulate.predictors.position_dependent import PositionDependent
 from specfrontier.theory.tokens import alpha_for_tokens
 
-__all__ = [
-    "AcceptanceReport",
-    "check_identity",
-    "count_of",
-    "record_of",
-    "report_from_histogram",
-    "report_from_steps",
-]
+__all__ = ["ENOUGH_VISITS", "AcceptanceReport", "report_from_histogram", "report_from_steps"]
 
 IntArray = NDArray[np.int64]
+
+#: Visits that a rate must rest on to hold for all positions that follow: its standard error is then at most 0.05.
+ENOUGH_VISITS = 100
 
 
 @dataclass(frozen=True)
@@ -86,8 +81,19 @@ class AcceptanceReport:
         return tuple(kept / visited for kept, visited in reached)
 
     def predictor(self) -> PositionDependent:
-        """Predict from these rates: pass it to ``predict`` with a profile that has the costs."""
-        return PositionDependent(self.acceptance)
+        """Predict from these rates: pass it to ``predict`` with a profile that has the costs.
+
+        The last rate that a predictor is given holds for every later position, so it must not rest on a few lucky
+        rounds. Trailing positions are therefore pooled, from the last one backwards, until they rest on
+        ``ENOUGH_VISITS`` visits or none are left, and their pooled rate takes the place of theirs. Assumed:
+        acceptance is constant from there on. From totals alone it is assumed to be constant from the first position,
+        and counts that only restore printed rates (DeepSpec's) pass for visits.
+        """
+        if not self.visited or self.kept is None:
+            return PositionDependent(self.acceptance)
+        visits, kept = (np.cumsum(counts[::-1])[::-1] for counts in (self.visited, self.kept))
+        last = max(int(np.count_nonzero(visits >= ENOUGH_VISITS)) - 1, 0)
+        return PositionDependent((*self.acceptance[:last], float(kept[last] / visits[last])))
 
     @classmethod
     def pooled(cls, reports: Iterable[AcceptanceReport]) -> AcceptanceReport:
@@ -95,6 +101,8 @@ class AcceptanceReport:
         parts = list(reports)
         if not parts:
             raise InputError("no acceptance record was found; the engine must run with speculation and report it")
+        if not any(p.drafted for p in parts):
+            raise InputError(f"{parts[0].engine} drafted no token in any step; run with speculation switched on")
         by_position = all(p.visited is not None for p in parts)
         return cls(
             engine=parts[0].engine,
@@ -120,67 +128,39 @@ def report_from_histogram(
     check_identity(engine, "histogram's rounds", sum(histogram.values()), "verify steps", rounds)
     total = sum(length * count for length, count in histogram.items())
     check_identity(engine, "histogram's accepted tokens", total, "accepted tokens", accepted)
-    longest = block_size if block_size is not None else max(histogram, default=0)
+    # Some round had a first position if anything was drafted at all, even if none was accepted.
+    longest = block_size if block_size is not None else max(*histogram, min(drafted, 1), 0)
     if histogram and max(histogram) > longest:
         raise InputError(f"{engine} accepted {max(histogram)} tokens in a step that drafts at most {longest}")
     at_least = np.array([sum(c for j, c in histogram.items() if j >= k) for k in range(longest + 1)], dtype=np.int64)
     return AcceptanceReport(engine, rounds, drafted, accepted, _ints(at_least[:-1]), _ints(at_least[1:]))
 
 
-def report_from_steps(engine: str, accepted: Sequence[int], drafted: Sequence[int]) -> AcceptanceReport:
-    """From every round's accepted and drafted counts: exact at any draft length."""
+def report_from_steps(
+    engine: str, accepted: Sequence[int], drafted: Sequence[int], rounds: Sequence[int] | None = None
+) -> AcceptanceReport:
+    """From accepted and drafted counts of every round, or of so many `rounds` each: exact at any draft length."""
     if len(accepted) != len(drafted):
         raise InputError(f"{engine} reports {len(accepted)} accepted counts but {len(drafted)} drafted ones")
     kept, proposed = _counts_of(engine, accepted), _counts_of(engine, drafted)
+    times = np.ones_like(kept) if rounds is None else _counts_of(engine, rounds)
     if np.any((kept < 0) | (kept > proposed)):
         row = int(np.flatnonzero((kept < 0) | (kept > proposed))[0])
         raise InputError(f"{engine} reports a step that accepted {kept[row]} of {proposed[row]} drafted tokens")
     positions = np.arange(1, int(proposed.max(initial=0)) + 1)
-    visited = ((kept[:, None] >= positions - 1) & (proposed[:, None] >= positions)).sum(axis=0)
+    reached = (kept[:, None] >= positions - 1) & (proposed[:, None] >= positions)
     return AcceptanceReport(
         engine,
-        len(kept),
-        int(proposed.sum()),
-        int(kept.sum()),
-        _ints(visited),
-        _ints((kept[:, None] >= positions).sum(axis=0)),
+        int(times.sum()),
+        int(times @ proposed),
+        int(times @ kept),
+        _ints(times @ reached),
+        _ints(times @ (kept[:, None] >= positions)),
     )
 
 
-def check_identity(engine: str, left: str, a: float, right: str, b: float, tolerance: float = 0.0) -> None:
-    """InputError if two figures that must agree do not."""
-    for name, value in ((left, a), (right, b)):
-        if not _is_number(value):
-            raise InputError(f"{engine} reports {name} = {value!r}; it must be a number")
-    if abs(a - b) > tolerance:
-        raise InputError(f"{engine} contradicts itself: {left} are {a:g} but {right} are {b:g}; the record is damaged")
-
-
-def record_of(engine: str, value: Any) -> dict[str, Any]:
-    """A parsed JSON object; InputError for anything else."""
-    if not isinstance(value, dict):
-        raise InputError(f"a record of {engine} is {value!r:.60}; give parsed JSON objects")
-    return value
-
-
-def count_of(engine: str, record: dict[str, Any], *names: str) -> int:
-    """The first of `names` that the record has, as a count; InputError naming them otherwise."""
-    for name in names:
-        value = record.get(name)
-        if value is not None:
-            if not _is_number(value) or value < 0 or value != int(value):
-                raise InputError(f"{engine} reports {name} = {value!r}; it must be a count >= 0")
-            return int(value)
-    raise InputError(f"{engine} record lacks {' or '.join(names)}; it has {', '.join(sorted(record)) or 'nothing'}")
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a parsed JSON value is a finite number (JSON as Python reads it may hold NaN)."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _counts_of(engine: str, values: Sequence[int]) -> IntArray:
-    wrong = [value for value in values if not _is_number(value) or value != int(value)]
+    wrong = [value for value in values if not is_number(value) or value != int(value)]
     if wrong:
         raise InputError(f"{engine} reports a step with the count {wrong[0]!r}; it must be an integer")
     return np.asarray(values, dtype=np.int64)

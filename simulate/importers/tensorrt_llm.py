@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from specfrontier.simulate.importers.report import AcceptanceReport, check_identity, count_of, record_of
+from specfrontier.simulate.importers.fields import check_identity, count_of, record_of
+from specfrontier.simulate.importers.report import AcceptanceReport
 
 __all__ = ["from_tensorrt_llm_stats"]
 
