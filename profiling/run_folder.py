@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from specfrontier.profiling.parquet import read_frame, rows_to_arrow, to_frame
 from specfrontier.schema import SCHEMA_VERSION
 
 REMEDY = "delete it and run again"
+MOST_NAMED = 3
 RUN_TABLES = ("configurations", "problems", "rounds")
 
 
@@ -61,9 +63,25 @@ def export(folder: Path, out: Path) -> list[Path]:
 
 
 def arrow_tables(folder: Path) -> dict[str, pa.Table]:
+    """Everything finished in a run.
+
+    Raises:
+        InputError: if a file is corrupt, or there are parts whose configuration's settings are gone.
+    """
+    held = [path.name for path in sorted((folder / "parts").iterdir()) if path.is_dir()]  # before their settings
     rows = [read_configuration(path) for path in sorted((folder / "configurations").glob("*.json"))]
+    _check_settings(folder, held, {row["config"] for row in rows})
     problems, rounds = parts.split(parts.read_parts(folder / "parts" / row["config"]) for row in rows)
     return {"configurations": rows_to_arrow("configurations", rows), "problems": problems, "rounds": rounds}
+
+
+def _check_settings(folder: Path, held: Sequence[str], known: Collection[str]) -> None:
+    lost = [f"parts/{key}" for key in held if key not in known]
+    if lost:
+        raise InputError(
+            f"{folder / 'configurations'} lacks the settings of {', '.join(lost[:MOST_NAMED])}"
+            f"{' and others' if len(lost) > MOST_NAMED else ''}; restore its files, or delete those folders too"
+        )
 
 
 def read_configuration(path: Path) -> dict[str, Any]:

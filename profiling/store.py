@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specfrontier.errors import InputError
 from specfrontier.profiling import parts
 from specfrontier.profiling.claims import Claims
 from specfrontier.profiling.folders import writable_folder
@@ -31,6 +30,7 @@ from specfrontier.profiling.run_folder import (
     read_run,
     read_sessions,
 )
+from specfrontier.profiling.sessions import check_same_origin
 from specfrontier.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Store:
     """The run folder at `folder`, created if it is not there.
 
     Args:
-        folder: of the run; a folder that holds something else is refused.
+        folder: of the run; other files in it, such as figures of the run, stay as they are.
 
     Raises:
         InputError: if it cannot be written, or was made by a newer release.
@@ -60,15 +60,9 @@ class Store:
         """Note the provenance of a process that is about to add to the run.
 
         Raises:
-            InputError: if the run was made with other contents of a pair's file of this name: their results
-                would be mixed under one key.
+            InputError: if the pair's earlier sessions had another file of it, or loaded it otherwise.
         """
-        pair = json.loads(json.dumps(provenance["pair"]))
-        for earlier in self.sessions():
-            if earlier["pair"]["name"] == pair["name"] and earlier["pair"] != pair:
-                raise InputError(
-                    f"{self.folder} holds results of another version of the pair {pair['name']}; give a new folder"
-                )
+        check_same_origin(self.folder, self.sessions(), provenance)
         count = len(list((self.folder / "sessions").iterdir()))
         name = f"{count:04d}-{os.uname().nodename}-{os.getpid()}.json"
         state = {"schema_version": SCHEMA_VERSION, **provenance}

@@ -187,6 +187,75 @@ def test_results_of_two_versions_of_a_pair_are_not_mixed(store: Store) -> None:
     store.begin_session(provenance())
 
 
+LOAD = {"device": None, "drafter_device": None, "dtype": None, "device_map": None, "compile": False}
+
+
+def loaded(gpus: int = 0, **options: Any) -> dict[str, Any]:
+    """Provenance of a session on a machine with so many GPUs."""
+    return provenance() | {"machine": {"gpus": ["GPU"] * gpus}, "settings": {"load": {**LOAD, **options}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (loaded(), loaded(dtype="bfloat16"), "with dtype float32, not bfloat16"),
+        (loaded(), loaded(compile=True), "with compile False, not True"),
+        (loaded(), loaded(gpus=1), "with device cpu, not cuda"),
+        (loaded(gpus=1, device="cpu"), loaded(gpus=1), "with device cpu, not cuda"),
+        (loaded(gpus=2), loaded(gpus=2, device_map="auto"), "with device map none, not auto"),
+        (loaded(gpus=1), loaded(gpus=1, drafter_device="cpu"), "with drafter device cuda, not cpu"),
+    ],
+)
+def test_results_of_models_that_were_loaded_otherwise_are_not_mixed(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], words: str
+) -> None:
+    store = Store(tmp_path)
+    store.begin_session(before)
+    with pytest.raises(InputError, match=rf"{words}.*give another --out") as caught:
+        store.begin_session(after)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(store.sessions()) == 1
+    store.begin_session(after | {"pair": {"name": "another"}})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (loaded(), loaded(device="cpu", dtype="float32")),
+        (loaded(gpus=1), loaded(gpus=2, device="cuda:1", drafter_device="cuda:0", dtype="bfloat16")),
+        (loaded(), provenance()),
+        (provenance(), loaded()),
+        (provenance() | {"settings": {"n": 1}}, loaded()),
+    ],
+)
+def test_what_was_left_open_counts_as_it_was_decided_and_older_sessions_pass(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    store = Store(tmp_path)
+    store.begin_session(before)
+    store.begin_session(after)
+    assert len(store.sessions()) == 2
+
+
+def test_parts_without_their_settings_are_named(store: Store, tmp_path: Path) -> None:
+    """They would be missing from every table, and nobody would be told."""
+    key = configuration(steps=2).key
+    note = store.folder / "configurations" / f"{key}.json"
+    content = note.read_text()
+    note.unlink()
+    for use in (lambda: export(store.folder, tmp_path / "csv"), store.finish, lambda: read_run(store.folder)):
+        with pytest.raises(InputError, match=rf"lacks the settings of parts/{key}; restore its files"):
+            use()
+    note.write_text(content)
+    assert len(read_run(store.folder).problems) == 3
+
+
+def test_other_files_of_a_folder_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    Store(tmp_path).finish()
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
 def test_a_missing_value_where_none_may_be_is_an_error() -> None:
     row = problem_row("k", "a") | {"decode_s": None}
     with pytest.raises(InputError, match="'decode_s' of the problems table has missing values"):
