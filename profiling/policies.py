@@ -56,13 +56,18 @@ class PolicySettings:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Specs of the fixed rules."""
+        """Specs of the rules that were asked for, and the lossless one."""
         lenient: list[AcceptanceRule] = [*map(Linear, self.leniencies), *map(Clip, self.clips)]
         return ("lossless", *(rule.spec for rule in lenient))
 
+    @property
+    def rival_rules(self) -> tuple[str, ...]:
+        """Specs of the fixed rules: full leniency too, for policies that deviate more than `rules` do."""
+        return tuple(dict.fromkeys((*self.rules, Linear(1.0).spec)))
+
     def fixed(self, pair: str, task: str) -> list[Configuration]:
         """The fixed configurations."""
-        return self._grid(steps=self.steps).configurations(pair, task)
+        return replace(self._grid(steps=self.steps), rules=self.rival_rules).configurations(pair, task)
 
     def by_confidence(self, pair: str, task: str) -> list[Configuration]:
         """Efforts that the drafter's confidence chooses."""

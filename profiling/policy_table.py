@@ -34,6 +34,9 @@ class PolicyRow:
         speed: the policy's.
         rival: the best fixed configuration, or mixture of two, that deviates no more.
         rival_speed: the rival's.
+        rival_deviation: the rival's, in the same measure.
+        outdone: whether the policy deviates more than every fixed configuration, so that the two are not compared at
+            equal deviation.
         gain, gain_low, gain_high: relative, with a 95 % interval over problems.
         accuracy: share of its problems answered right.
         problems: how many it was judged on.
@@ -48,6 +51,8 @@ class PolicyRow:
     speed: float
     rival: str
     rival_speed: float
+    rival_deviation: float
+    outdone: bool
     gain: float
     gain_low: float
     gain_high: float
@@ -145,8 +150,10 @@ def _row(
         deviation=found.deviation,
         unit="tokens/s" if unit == "seconds" else "tokens/round",
         speed=found.throughput,
-        rival=found.fixed,
-        rival_speed=found.fixed_throughput,
+        rival=found.fixed.label,
+        rival_speed=found.fixed.throughput,
+        rival_deviation=found.fixed.deviation,
+        outdone=found.fixed.outdone,
         gain=found.gain,
         gain_low=found.gain_low,
         gain_high=found.gain_high,
@@ -186,18 +193,21 @@ def _confidence_rows(measured: MeasuredPolicies, cells: _Cells, seed: int) -> It
 
 
 def _router_rows(measured: MeasuredPolicies, cells: _Cells, tables: Tables, seed: int) -> Iterator[PolicyRow]:
-    """A router for the deviation of every lenient fixed rule at the least effort, by two signals."""
+    """Routers, by two signals, for the deviation at the least effort of every rule that schedules were made for."""
     fixed = measured.fixed
-    least = [c for c in fixed if c.steps == fixed[0].steps]
-    drafted = _first_confidence(tables, least[0])
+    steps = min(c.steps for c in fixed if c.steps is not None)
+    least = {str(c.rule): c for c in fixed if c.steps == steps}
+    uniform = dict.fromkeys(name for name, _ in (*measured.tv, *measured.kl))
+    lossless = least["lossless"]
+    drafted = _first_confidence(tables, lossless)
     signals = {
-        "prompt length": [cells.column(least[0], half, "prompt_tokens") for half in (measured.fit, measured.judged)],
+        "prompt length": [cells.column(lossless, half, "prompt_tokens") for half in (measured.fit, measured.judged)],
         "confidence of the first draft": [
             np.array([drafted[problem] for problem in half]) for half in (measured.fit, measured.judged)
         ],
     }
     for measure in MEASURES:
-        for rival in least[1:]:
+        for rival in (least[name] for name in uniform):
             spent = cells.column(rival, measured.fit, measure).sum()
             budget = float(spent / cells.column(rival, measured.fit, "output_tokens").sum())
             for name, (fitted_on, judged_on) in signals.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,9 +33,12 @@ COLUMNS = (
     "speed",
     "best fixed of no more deviation",
     "its speed",
+    "its deviation",
     "gain",
     "accuracy %",
 )
+
+UNEQUAL = " (not equal: the policy deviates more than every rival)"
 
 
 def command(
@@ -114,8 +118,9 @@ def _numbers(text: str, name: str, above: float, most: float) -> tuple[float, ..
     except ValueError:
         raise InputError(f"{name} is {text!r}; give numbers separated by commas") from None
     for value in values:
-        if not above < value <= most:
-            raise InputError(f"{name} is {value:g}; give numbers above {above:g}, at most {most:g}")
+        if not (math.isfinite(value) and above < value <= most):
+            limit = f"at most {most:g}" if math.isfinite(most) else "finite"
+            raise InputError(f"{name} is {value:g}; give numbers above {above:g} and {limit}")
     if not values:
         raise InputError(f"{name} is empty; give one value or several, separated by commas")
     return values
@@ -143,13 +148,14 @@ def _line(cells: object) -> str:
 
 def _cells(row: dict[str, float | str]) -> tuple[str, ...]:
     gain, low, high = (100 * float(row[name]) for name in ("gain", "gain_low", "gain_high"))
-    nats = " nats" if row["measure"] == "KL" else " TV"
+    measure = " nats" if row["measure"] == "KL" else " TV"
     return (
         str(row["policy"]),
-        f"{float(row['deviation']):.3g}{nats}",
+        f"{float(row['deviation']):.3g}{measure}",
         f"{float(row['speed']):.4g} {row['unit']}",
         str(row["rival"]),
         f"{float(row['rival_speed']):.4g}",
+        f"{float(row['rival_deviation']):.3g}{measure}{UNEQUAL if row['outdone'] else ''}",
         f"{gain:+.1f} % [{low:+.1f}, {high:+.1f}]",
         f"{100 * float(row['accuracy']):.0f}",
     )

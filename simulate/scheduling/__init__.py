@@ -8,10 +8,11 @@ from specfrontier.simulate.scheduling.leniency import (
     round_under_schedule,
 )
 from specfrontier.simulate.scheduling.measured import judge
-from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
+from specfrontier.simulate.scheduling.policy import FixedRival, PolicyComparison, best_fixed
 from specfrontier.simulate.scheduling.routing import QueryTable, Router, compare_router, fit_router
 
 __all__ = [
+    "FixedRival",
     "PolicyComparison",
     "QueryTable",
     "Router",

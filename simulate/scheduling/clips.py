@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from specfrontier.errors import InputError
 from specfrontier.simulate.overshoot import overshoot_nats
 from specfrontier.simulate.scheduling.bisection import least_holding
-from specfrontier.simulate.scheduling.policy import PolicyComparison
+from specfrontier.simulate.scheduling.policy import FixedRival, PolicyComparison
+from specfrontier.simulate.scheduling.rounds import tokens_emitted
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.rules import Clip
 
@@ -32,9 +33,7 @@ def round_under_clips(traces: Traces, b: ArrayLike) -> tuple[float, float]:
     keep = _keep(traces, b)
     reach = np.concatenate([np.ones((traces.rounds, 1)), np.cumprod(keep[:, :-1], axis=1)], axis=1) * traces.exists
     accepted = reach * keep
-    # Nothing follows an accepted end token.
-    last = np.take_along_axis(accepted, np.maximum(traces.length, 1)[:, None] - 1, axis=1)[:, 0]
-    tokens = 1 + accepted.sum(axis=1) - np.where(traces.ended, last, 0.0)
+    tokens = tokens_emitted(traces, accepted)
     nats = reach * overshoot_nats(keep, traces.p_y, traces.q_y)
     return float(tokens.mean()), float(nats.sum() / tokens.sum())
 
@@ -98,8 +97,7 @@ def compare_clip_schedule(traces: Traces, nats_per_token: float) -> PolicyCompar
         policy=f"clips from {b.max():.3g} at position 1 to {b.min():.3g}",
         throughput=tokens,
         deviation=nats,
-        fixed=f"clip:{uniform:.4g} at every position",
-        fixed_throughput=round_under_clips(traces, uniform)[0],
+        fixed=FixedRival(f"clip:{uniform:.4g} at every position", *round_under_clips(traces, uniform)),
         share=1.0,
     )
 

@@ -12,6 +12,7 @@ from specfrontier.simulate.acceptance import rates
 from specfrontier.simulate.costs import Costs
 from specfrontier.simulate.grid import parse_rule
 from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
+from specfrontier.simulate.scheduling.rounds import tokens_emitted
 from specfrontier.simulate.traces import Traces
 
 __all__ = ["compare_effort_choice", "confidence"]
@@ -57,7 +58,7 @@ def compare_effort_choice(
     policy, judged = few.where(signal >= chosen, escalated), ~fit
     fixed = [few, many]
     deviation = policy.deviation_per_token(judged)
-    label, value = best_fixed(
+    rival = best_fixed(
         [cheap.point.effort.label, costly.point.effort.label],
         np.array([side.rate(judged) for side in fixed]),
         np.array([side.deviation_per_token(judged) for side in fixed]),
@@ -68,9 +69,8 @@ def compare_effort_choice(
         policy=f"{cheap.point.effort.label}, then {costly.point.effort.label} below confidence {chosen:.2f}",
         throughput=policy.rate(judged),
         deviation=deviation,
-        fixed=label,
-        fixed_throughput=value,
-        share=min(share, 1 - share) if label in (cheap.point.effort.label, costly.point.effort.label) else share,
+        fixed=rival,
+        share=min(share, 1 - share) if rival.label in (cheap.point.effort.label, costly.point.effort.label) else share,
     )
 
 
@@ -91,7 +91,7 @@ class _Side:
             costs.draft_of(traces.point.effort)(traces.requested, traces.forwards), (traces.rounds,)
         )
         return cls(
-            tokens=1 + found.survival().sum(axis=1),
+            tokens=tokens_emitted(traces, found.survival()),
             deviation=(reach * found.deviation).sum(axis=1),
             seconds=draft_s + costs.verify(traces.length, traces.context) + costs.host_s,
             draft_s=draft_s,

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.simulate.scheduling.bisection import least_holding
-from specfrontier.simulate.scheduling.policy import PolicyComparison
+from specfrontier.simulate.scheduling.policy import FixedRival, PolicyComparison
+from specfrontier.simulate.scheduling.rounds import tokens_emitted
 from specfrontier.simulate.traces import Traces
 from specfrontier.theory.schedules import tv_schedule_for_budget
 
@@ -30,9 +31,7 @@ def round_under_schedule(traces: Traces, lam: ArrayLike) -> tuple[float, float]:
     keep = np.where(exists, (1 - leniency) * traces.strict + leniency, 0.0)
     reach = np.concatenate([np.ones((traces.rounds, 1)), np.cumprod(keep[:, :-1], axis=1)], axis=1) * exists
     accepted = reach * (1 - (1 - leniency) * traces.tv)
-    # Nothing follows an accepted end token.
-    last = np.take_along_axis(accepted, np.maximum(traces.length, 1)[:, None] - 1, axis=1)[:, 0]
-    tokens = 1 + accepted.sum(axis=1) - np.where(traces.ended, last, 0.0)
+    tokens = tokens_emitted(traces, accepted)
     return float(tokens.mean()), float((reach * leniency * traces.tv).sum() / tokens.sum())
 
 
@@ -66,8 +65,7 @@ def compare_leniency_schedule(traces: Traces, budget: float) -> PolicyComparison
         policy=f"lenient at positions {_ranges(schedule.lam)}",
         throughput=tokens,
         deviation=deviation,
-        fixed=f"linear:{uniform:.4f} at every position",
-        fixed_throughput=round_under_schedule(traces, uniform)[0],
+        fixed=FixedRival(f"linear:{uniform:.4f} at every position", *round_under_schedule(traces, uniform)),
         share=float((np.abs(schedule.lam - uniform) > 1e-9).mean()),
     )
 

@@ -57,7 +57,5 @@ def _compare(
     emitted = float(tokens @ weight)
     spent = float(deviation @ weight) / emitted
     rivals = fixed.tokens @ weight
-    label, value = best_fixed(
-        list(fixed.names), rivals / (fixed.seconds @ weight), (fixed.deviation @ weight) / rivals, spent
-    )
-    return PolicyComparison(policy, emitted / float(seconds @ weight), spent, label, value, share=1.0)
+    rival = best_fixed(list(fixed.names), rivals / (fixed.seconds @ weight), (fixed.deviation @ weight) / rivals, spent)
+    return PolicyComparison(policy, emitted / float(seconds @ weight), spent, rival, share=1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from specfrontier.errors import InputError
-from specfrontier.simulate.scheduling.bisection import least_holding
+from specfrontier.simulate.scheduling.assignment import fastest_assignment
 from specfrontier.simulate.scheduling.policy import PolicyComparison, best_fixed
 
 __all__ = ["QueryTable", "Router", "compare_router", "fit_router"]
@@ -79,7 +79,7 @@ class Router:
 def fit_router(table: QueryTable, budget: float, *, groups: int = 4) -> Router:
     """Split queries by quantiles of the signal and give each group one configuration.
 
-    The ones that minimise seconds plus a price on deviation, with the lowest price that keeps within the budget.
+    Those of most tokens a second over all queries within the budget, or of the least deviation if none is within.
 
     Args:
         table: every configuration on the queries to fit on.
@@ -89,7 +89,13 @@ def fit_router(table: QueryTable, budget: float, *, groups: int = 4) -> Router:
     if groups < 1 or len(table.signal) < 2 * groups:
         raise InputError(f"{groups} groups need at least {2 * groups} queries to fit on, got {len(table.signal)}")
     edges = np.quantile(table.signal, np.linspace(0, 1, groups + 1)[1:-1])
-    return Router(edges, _within_budget(table, np.searchsorted(edges, table.signal), groups, budget))
+    group = np.searchsorted(edges, table.signal)
+
+    def by_group(values: FloatArray) -> FloatArray:
+        return np.stack([np.bincount(group, row, minlength=groups) for row in values])
+
+    tokens, seconds, deviation = by_group(table.tokens), by_group(table.seconds), by_group(table.deviation)
+    return Router(edges, fastest_assignment(tokens, seconds, deviation, budget))
 
 
 def compare_router(table: QueryTable, budget: float, *, groups: int = 4) -> PolicyComparison:
@@ -107,31 +113,11 @@ def compare_router(table: QueryTable, budget: float, *, groups: int = 4) -> Poli
     choice = router.choice(judged.signal)
     speed, deviation = judged.figures(choice)
     fixed = np.array([judged.figures(np.full(len(judged.signal), c)) for c in range(len(table.names))])
-    label, value = best_fixed(list(table.names), fixed[:, 0], fixed[:, 1], deviation)
     counts = np.bincount(choice, minlength=len(table.names))
     return PolicyComparison(
         policy="by difficulty: " + ", ".join(table.names[c] for c in router.configurations),
         throughput=speed,
         deviation=deviation,
-        fixed=label,
-        fixed_throughput=value,
+        fixed=best_fixed(list(table.names), fixed[:, 0], fixed[:, 1], deviation),
         share=float(1 - counts.max() / counts.sum()),
     )
-
-
-def _within_budget(table: QueryTable, group: IntArray, groups: int, budget: float) -> IntArray:
-    """``[groups]`` configuration of each group: the lowest price on deviation whose choice stays within the budget."""
-
-    def cost(price: float) -> IntArray:
-        value = table.seconds + price * table.deviation
-        sums = np.stack([np.bincount(group, row, minlength=groups) for row in value])
-        found: IntArray = sums.argmin(axis=0)
-        return found
-
-    def within(price: float) -> bool:
-        return bool(table.figures(cost(price)[group])[1] <= budget)
-
-    high = 1.0
-    while not within(high) and high < 1e12:
-        high *= 4
-    return cost(least_holding(within, 0.0, high, halvings=60))

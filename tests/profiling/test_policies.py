@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from specfrontier.errors import InputError
+from specfrontier.profiling.cli import app
 from specfrontier.profiling.commands.schedule import markdown
 from specfrontier.profiling.job import Job
 from specfrontier.profiling.policies import MeasuredPolicies, PolicySettings, measure_policies
@@ -70,6 +73,47 @@ def test_tables_read_as_markdown(measured: tuple[Job, MeasuredPolicies]) -> None
     lines = [line for line in markdown(table).splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
     assert len(lines) == len(table) + 2 * table["kind"].nunique()
+
+
+def test_full_leniency_is_always_among_the_rivals_and_never_a_policy(measured: tuple[Job, MeasuredPolicies]) -> None:
+    """Rivals deviate no more than policies, and less where the table says that all of them do."""
+    here, found = measured
+    assert {c.steps for c in found.fixed if c.rule == "linear:1.0"} == {1, 2}
+    assert "linear:1.0" not in {uniform for uniform, _ in (*found.tv, *found.kl)}
+    assert "linear:1.0" not in {c.rule for c in found.confidence}
+    assert replace(SETTINGS, leniencies=(0.3, 1.0)).rival_rules.count("linear:1.0") == 1
+    table = policy_table(found, here.store.tables())
+    more = table["deviation"] - table["rival_deviation"]
+    assert (more >= -1e-9).all()
+    assert (more[table["outdone"]] > 0).all()
+
+
+def test_the_table_says_where_a_policy_is_not_compared_at_equal_deviation(
+    measured: tuple[Job, MeasuredPolicies],
+) -> None:
+    here, found = measured
+    table = policy_table(found, here.store.tables()).head(2).assign(rival_deviation=0.052, outdone=[True, False])
+    unequal, equal = markdown(table).splitlines()[-2:]
+    assert "0.052 TV (not equal: the policy deviates more than every rival)" in unequal
+    assert "| 0.052 TV |" in equal
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--clips", "inf"], "clip (b) is inf; give numbers above 1 and finite"),
+        (["--clips", "2,nan"], "clip (b) is nan; give numbers above 1 and finite"),
+        (["--clips", "1e999"], "clip (b) is inf; give numbers above 1 and finite"),
+        (["--lam", "nan"], "lambda is nan; give numbers above 0 and at most 1"),
+        (["--lam", "inf"], "lambda is inf; give numbers above 0 and at most 1"),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused_in_one_line(options: list[str], words: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["schedule", "arith-masked", "--out", str(tmp_path / "run"), *options])
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_drafter_without_thresholds_is_measured_without_them(ar_pair: Any, task: Any, tmp_path: Path) -> None:
