@@ -5,13 +5,19 @@ Saved as JSON beside the table of the rounds that it was measured on.
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from specfrontier.errors import InputError
 from specfrontier.schema import SCHEMA_VERSION
+from specfrontier.strict_json import DamageError, read_as, read_object, write_record
+
+REMEDY = "make one with `specfrontier profile`"
+ROUNDING = 1e-6
+"""How far a mean of float32 distances may lie outside [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class EffortProfile:
         tokens_per_round: emitted tokens a round.
         forwards: mean drafter forwards a round.
         draft_s: seconds of a draft (median and spread as an interval of the middle 95 %).
+        host_share: share of a round that is no model's forward, as timed inside a few generations; NaN if unknown.
     """
 
     steps: int | None
@@ -62,6 +69,7 @@ class EffortProfile:
     tokens_per_round: Estimate
     forwards: float
     draft_s: Estimate
+    host_share: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,9 @@ class Profile:
         verify_cost: the constant c_v that the paper uses: verify seconds a round at this block size.
         verify_costs: c_v by block size and context.
         verify_cost_fit: verify seconds as intercept + slope * tokens fed.
-        host_s: seconds of a round outside the models' forwards (acceptance, bookkeeping).
-        host_share: their share of a round.
+        host_s: seconds of a round after draft and verification: acceptance and bookkeeping.
+        host_share: share of a round that is no model's forward, drawing the draft's tokens included: mean over efforts,
+            NaN if unknown. (In files whose efforts state none, it is the share of `host_s` alone.)
         prefill_s: seconds of prefill at the prompts' mean length.
         autoregressive_s: seconds a token of the verifier alone.
         prompt_tokens, output_tokens: mean lengths of the lossless runs.
@@ -123,53 +132,76 @@ class Profile:
             )
 
     def save(self, path: Path) -> None:
-        """Write as JSON."""
-        path.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+        """Write as strict JSON, atomically; NaN becomes null."""
+        write_record(path, self)
 
     @classmethod
     def load(cls, path: Path) -> Profile:
-        """Read what `save` wrote; InputError if it is damaged or newer than this version."""
+        """Read what `save` wrote; InputError naming the field if it is damaged, or newer than this version."""
         try:
-            table = json.loads(path.read_text(encoding="utf-8"))
-            if table["schema_version"] > SCHEMA_VERSION:
+            table = read_object(path)
+            version = read_as(int, table.get("schema_version"), "schema_version")
+            if version > SCHEMA_VERSION:
                 raise InputError(
-                    f"{path} has schema version {table['schema_version']}, this release reads up to {SCHEMA_VERSION}; "
+                    f"{path} has schema version {version}, this release reads up to {SCHEMA_VERSION}; "
                     "upgrade specfrontier"
                 )
-            return _profile(table)
+            profile: Profile = read_as(cls, table)
+            profile._check()
         except FileNotFoundError as error:
-            raise InputError(f"no profile at {path}; make one with `specfrontier profile`") from error
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is not a profile ({error}); make one with `specfrontier profile`") from error
+            raise InputError(f"no profile at {path}; {REMEDY}") from error
+        except OSError as error:
+            raise InputError(f"cannot read {path} ({error.strerror}); {REMEDY}") from error
+        except DamageError as error:
+            raise InputError(f"{path} is not a profile ({error}); {REMEDY}") from error
+        return profile
 
+    def _check(self) -> None:
+        """Raise DamageError at the first quantity that no measurement gives and that predictions would stumble over."""
+        for name, entries in (("efforts", self.efforts), ("verify_costs", self.verify_costs)):
+            if not entries:
+                raise DamageError(f"{name} is empty")
+        for name, value, (low, high) in self._quantities():
+            if not low <= value <= high:
+                raise DamageError(f"{name} is {value}, outside [{low:g}, {high:g}]")
+        for name, share in self._shares():
+            if not (math.isnan(share) or -ROUNDING <= share <= 1 + ROUNDING):
+                raise DamageError(f"{name} is {share}, outside [0, 1]")
 
-def _estimate(table: dict[str, Any]) -> Estimate:
-    return Estimate(**table)
+    def _quantities(self) -> Iterator[tuple[str, float, tuple[float, float]]]:
+        """Name, value and range of all that must be known."""
+        count, amount, anything = (1.0, math.inf), (0.0, math.inf), (-math.inf, math.inf)
+        yield "schema_version", self.schema_version, count
+        yield "block_size", self.block_size, count
+        yield "max_new_tokens", self.max_new_tokens, count
+        for i, effort in enumerate(self.efforts):
+            yield f"efforts[{i}].forwards", effort.forwards, amount
+            yield f"efforts[{i}].draft_s.value", effort.draft_s.value, amount
+            if effort.steps is not None or effort.threshold is None:
+                yield f"efforts[{i}].steps", effort.steps or 0, count
+            if effort.threshold is not None:
+                yield f"efforts[{i}].threshold", effort.threshold, (math.ulp(0.0), 1.0)
+        for i, node in enumerate(self.verify_costs):
+            yield f"verify_costs[{i}].block_size", node.block_size, amount
+            yield f"verify_costs[{i}].context", node.context, amount
+            yield f"verify_costs[{i}].seconds.value", node.seconds.value, amount
+        for name in ("verify_cost", "host_s", "prefill_s", "autoregressive_s"):
+            yield f"{name}.value", getattr(self, name).value, amount
+        for name in ("draft_cost", "verify_cost_fit"):
+            line: LineFit | None = getattr(self, name)
+            if line is not None:
+                yield f"{name}.intercept.value", line.intercept.value, anything
+                yield f"{name}.slope.value", line.slope.value, anything
+        yield "prompt_tokens", self.prompt_tokens, amount
+        if not self.random_weights:
+            yield "output_tokens", self.output_tokens, amount
 
-
-def _line(table: dict[str, Any] | None) -> LineFit | None:
-    if table is None:
-        return None
-    return LineFit(_estimate(table["intercept"]), _estimate(table["slope"]), table["r_squared"])
-
-
-def _effort(table: dict[str, Any]) -> EffortProfile:
-    estimates = ("d_visited", "d_block", "acceptance", "acceptance_rb", "tokens_per_round", "draft_s")
-    values = {name: _estimate(table[name]) for name in estimates}
-    return EffortProfile(**{**table, **values, "tv_by_position": tuple(table["tv_by_position"])})
-
-
-def _profile(table: dict[str, Any]) -> Profile:
-    estimates = ("verify_cost", "host_s", "prefill_s", "autoregressive_s")
-    return Profile(
-        **{
-            **table,
-            **{name: _estimate(table[name]) for name in estimates},
-            "efforts": tuple(_effort(e) for e in table["efforts"]),
-            "draft_cost": _line(table["draft_cost"]),
-            "verify_cost_fit": _line(table["verify_cost_fit"]),
-            "verify_costs": tuple(
-                VerifyCost(v["block_size"], v["context"], _estimate(v["seconds"])) for v in table["verify_costs"]
-            ),
-        }
-    )
+    def _shares(self) -> Iterator[tuple[str, float]]:
+        """Name and value of all that is a fraction, if it is known."""
+        yield "host_share", self.host_share
+        for i, effort in enumerate(self.efforts):
+            yield f"efforts[{i}].host_share", effort.host_share
+            for name in ("d_visited", "d_block", "acceptance", "acceptance_rb"):
+                yield f"efforts[{i}].{name}.value", getattr(effort, name).value
+            for k, distance in enumerate(effort.tv_by_position):
+                yield f"efforts[{i}].tv_by_position[{k}]", distance
