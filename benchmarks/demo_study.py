@@ -1,7 +1,8 @@
 """Prediction against measurement on the embedded pairs: `python -m benchmarks.demo_study`.
 
 Takes an hour on an idle machine. Runs the main job on each pair, and once more under rules other than linear leniency,
-and writes to `docs/data/demo` how far predictions are from measurements and what each effect in the model is worth.
+and writes to `docs/data/demo` how far predictions are from measurements, on the same problems and on others, and what
+each effect in the model is worth.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.other_problems import other_problems
 from benchmarks.studies import give, write_scores
 from specfrontier.profile import Profile
 from specfrontier.profiling.parquet import read_frame
@@ -100,6 +102,7 @@ def write_tables(run: Path, name: str, *, other_rules: bool = False) -> None:
         worth_of_gauges(recording).to_csv(TABLES / f"{name}-gauges.csv", index=False)
     else:
         worth_of_effects(recording).to_csv(TABLES / f"{name}-ablation.csv", index=False)
+        other_problems(run).to_csv(TABLES / f"{name}-halves.csv", index=False)
 
 
 def main() -> None:

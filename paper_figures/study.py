@@ -148,6 +148,17 @@ def _ablation(table: pd.DataFrame) -> list[Row]:
     return rows
 
 
+def _halves(table: pd.DataFrame) -> list[Row]:
+    rows: list[Row] = [
+        ("Figure", "Predicted, same problems", "Predicted, other problems", "Measured on the same, for the others")
+    ]
+    rows += [
+        (row["figure"], *(_percent(row[name]) for name in ("same", "other", "measured")))
+        for row in table.to_dict("records")
+    ]
+    return rows
+
+
 def _gauges(table: pd.DataFrame) -> list[Row]:
     rows: list[Row] = [("Figure", "Rules", "Points", "Gauge", "Mean error", "Bias")]
     rows += [
@@ -171,6 +182,7 @@ KINDS: dict[str, Callable[[pd.DataFrame], list[Row]]] = {
     "frontiers": _frontiers,
     "ablation": _ablation,
     "gauges": _gauges,
+    "halves": _halves,
 }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from specfrontier.simulate.line import Slots
 from specfrontier.simulate.outcome import Totals
@@ -47,9 +47,9 @@ class Generations:
         """Rounds simulated in all."""
         return int(self.rounds.sum())
 
-    def latency(self, quantiles: FloatArray, prefill_s: float) -> FloatArray:
+    def latency(self, quantiles: ArrayLike, prefill_s: float) -> FloatArray:
         """Quantiles of the seconds a problem, prefill included."""
-        found: FloatArray = prefill_s + np.quantile(self.decode_s, quantiles)
+        found: FloatArray = prefill_s + np.quantile(self.decode_s, np.asarray(quantiles, dtype=np.float64))
         return found
 
     def totals(self) -> Totals:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from specfrontier.errors import InputError
 from specfrontier.simulate.acceptance import rates_by_run
 from specfrontier.simulate.chain import chain
-from specfrontier.simulate.events import simulate_generations
+from specfrontier.simulate.events import Generations, simulate_generations
 from specfrontier.simulate.evidence import Evidence
 from specfrontier.simulate.fresh_starts import STEP, FreshStarts, fresh_starts
 from specfrontier.simulate.grid import Effort, Point
@@ -73,16 +73,24 @@ class FittedReplay:
     _replayed: dict[int, _Recording] = field(default_factory=dict)
 
     def at(self, point: Point) -> Outcome:
-        traces = self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
-        return self.totals(traces, point).outcome(self.evidence.costs.prefill_s)
+        return self.totals(self._traces(point), point).outcome(self.evidence.costs.prefill_s)
 
     def fitted_on(self, point: Point) -> frozenset[Point]:
-        return frozenset({self.evidence.rounds_for("replay").lossless(point.effort, point.block_size).point})
+        return frozenset({self._traces(point).point})
 
     def totals(self, traces: Traces, point: Point) -> Totals:
         """``[1 + R]`` expected totals a generation of `traces`, decoded under `point`."""
-        recording = self._replayed.setdefault(id(traces), _Recording(traces, self.evidence, self.options))
-        return recording.resampled(point)
+        return self._recording(traces).resampled(point)
+
+    def generations(self, point: Point, rounds: int = 100_000) -> Generations:
+        """Whole generations of one configuration, drawn: how latency is distributed, and not only its mean."""
+        return self._recording(self._traces(point)).generations(point, rounds)
+
+    def _traces(self, point: Point) -> Traces:
+        return self.evidence.rounds_for("replay").lossless(point.effort, point.block_size)
+
+    def _recording(self, traces: Traces) -> _Recording:
+        return self._replayed.setdefault(id(traces), _Recording(traces, self.evidence, self.options))
 
 
 @dataclass
@@ -108,8 +116,14 @@ class _Recording:
         walks, slots = self._walks_of(point, fresh), self._slots_of(point)
         if self.options.rounds is None:
             return replay_totals(walks, slots)
-        generator = np.random.default_rng(self.options.seed)
-        return simulate_generations(walks, slots, rounds=self.options.rounds, generator=generator).totals()
+        return self._drawn(walks, slots, self.options.rounds).totals()
+
+    def generations(self, point: Point, rounds: int) -> Generations:
+        """Whole generations, decoded under `point`, of about so many rounds in all."""
+        return self._drawn(self._walks_of(point, self.fresh.factor), self._slots_of(point), rounds)
+
+    def _drawn(self, walks: Walks, slots: Slots, rounds: int) -> Generations:
+        return simulate_generations(walks, slots, rounds=rounds, generator=np.random.default_rng(self.options.seed))
 
     @cached_property
     def weights(self) -> FloatArray:
