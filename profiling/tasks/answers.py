@@ -25,16 +25,16 @@ _POWER = re.compile(r"\^(?:\{\d{1,2}\}|\d)(?!\d)")
 def final_answer(text: str) -> str | None:
     r"""The answer that a solution ends on, cleaned of currency, units, separators and emphasis; None if there is none.
 
-    The last `\boxed{}` counts; without one, the number after the last `####` or "answer is"; without either, the last
+    The last `\boxed{}` that holds something counts; without one, the number after the last `####` or "answer is"; without either, the last
     number. A box that is never closed (the token limit cut it) is no answer.
 
     >>> final_answer(r"\boxed{18}, or rather \boxed{\$200,000}."), final_answer("So he has 18 dollars.")
     ('200000', '18')
     """
-    boxes = list(_BOX.finditer(text))
-    if boxes:
-        inside = _braced(text, boxes[-1].end())
-        return None if inside is None else clean(inside)
+    for box in reversed(list(_BOX.finditer(text))):
+        inside = _braced(text, box.end())
+        if inside is None or inside.strip():
+            return None if inside is None else clean(inside)
     phrases = list(_PHRASE.finditer(text))
     if phrases and (match := _NUMBER.match(text, phrases[-1].end())):
         return clean(match.group())

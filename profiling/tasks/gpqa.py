@@ -16,11 +16,12 @@ COLUMNS = ("Question", CORRECT, *WRONG)
 LETTERS = "ABCD"
 
 _WRAP = r"[\s*({\[$]*(?:\\(?:text|mathrm|mathbf|textbf)\s*\{\s*\(?)?"
+_NOUN = r"(?:(?:choice|option)\s*\(?)?"
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\\(?:boxed|fbox)\s*\{{{_WRAP}([A-D])(?![A-Za-z])",
-        rf"(?i:\banswer\s*(?:is|:)\s*:?{_WRAP}(?:(?:choice|option)\s*\(?)?)([A-D])(?![A-Za-z'])",
+        rf"\\(?:boxed|fbox)\s*\{{{_WRAP}(?i:{_NOUN})([A-D])(?![A-Za-z]|-\w)",
+        rf"(?i:\banswer\s*(?:is|:)\s*:?{_WRAP}{_NOUN})([A-D])(?![A-Za-z']|-\w)",
         r"\(([A-D])\)",
         r"(?m:^[\s*]*([A-D])[\s*.):]*$)",
     )

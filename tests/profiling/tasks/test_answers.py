@@ -28,6 +28,8 @@ RIGHT = [
     (r"First \boxed{18}, no, \boxed{20}.", "20"),
     (r"Steps: \boxed{3}, \boxed{6}. The answer is 9? No: \boxed{6}", "6"),
     (r"\boxed{18.}", "18"),
+    (r"\boxed{18}, as asked for inside \boxed{}.", "18"),
+    (r"It goes inside \boxed{ }. He has 18 dollars.", "18"),
     ("18.", "18"),
     ("The answer is 18.00.", "18"),
     ("**18**", "18"),
