@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -134,10 +135,12 @@ def command(
     else:
         store, done = _here(job, grid)
     table = write_measurements(store)
+    status = [store.status(key) for key in table["config"]]
     if json:
-        print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": records(table)})
+        rows = records(table.assign(status=status))
+        print_json({"measured": done.measured, "reused": done.reused, "failed": done.failed, "rows": rows})
     else:
-        show(table)
+        show(table, [each == "failed" for each in status])
         for label, error in done.failed.items():
             console().print(f"failed: {label}: {error}", markup=False)
     if done.failed and not done.measured + done.reused:
@@ -177,14 +180,15 @@ def _on_ray(
     return store, sweep_on_ray(job.resolved(), address=address, workers=workers)
 
 
-def show(table: pd.DataFrame) -> None:
-    """Print measurements for people, the fastest last."""
+def show(table: pd.DataFrame, failed: Sequence[bool] | None = None) -> None:
+    """Print measurements for people, the fastest last; what a configuration measured before it failed is marked."""
+    marks = ["" if not each else " (failed)" for each in failed or [False] * len(table)]
     print_table(
         "Measured",
         ("configuration", "n", "accuracy %", "tokens/s", "latency s", "tokens/round", "acceptance", "agreement"),
         (
             (
-                name(row),
+                name(row) + row["mark"],
                 row["n"],
                 percent(row["accuracy"], row["accuracy_se"]),
                 f"{number(row['throughput'], 4)} ± {number(row['throughput_se'], 2)}",
@@ -193,7 +197,7 @@ def show(table: pd.DataFrame) -> None:
                 number(row["acceptance"]),
                 number(row["agreement"]),
             )
-            for row in table.sort_values("throughput").to_dict("records")
+            for row in table.assign(mark=marks).sort_values("throughput").to_dict("records")
         ),
     )
 

@@ -322,6 +322,23 @@ def test_a_command_loads_no_package_that_it_has_no_use_for(
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, cwd=tmp_path)
 
 
+def test_what_a_configuration_measured_before_it_failed_is_marked(tmp_path: Path) -> None:
+    """It has results of fewer problems than the others, perhaps of the easier ones."""
+    options = ("--steps", "1,2", "--rules", "lossless", "--modes", "speculative", "--max-new-tokens", "6")
+    sweep = ("measure", "arith-masked", "--out", tmp_path / "run", "--device", "cpu", *options)
+    rows = json.loads(run(*sweep, "--n", "1", "--json").stdout)["rows"]
+    assert [row["status"] for row in rows] == ["done", "done"]
+    Store(tmp_path / "run").mark_failed(rows[0]["config"], "MemoryError")
+    again = run(*sweep, "--n", "2").stdout.splitlines()
+    (marked,) = [line for line in again if "K=1 B=32 lossless (failed)" in line]
+    assert marked.split("│")[2].strip() == "1"
+    (whole,) = [line for line in again if "K=2 B=32 lossless" in line]
+    assert "(failed)" not in whole
+    assert "failed: K=1 lossless B=32: MemoryError" in again
+    rows = json.loads(run(*sweep, "--n", "2", "--json").stdout)["rows"]
+    assert [(row["n"], row["status"]) for row in rows] == [(1, "failed"), (2, "done")]
+
+
 @pytest.mark.parametrize("output", [[], ["--json"]])
 def test_a_sweep_that_measured_nothing_is_no_success(tmp_path: Path, output: list[str]) -> None:
     options = ["--steps", "1", "--rules", "lossless", "--n", "1", "--max-new-tokens", "100000", "--device", "cpu"]
