@@ -8,16 +8,17 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
-from typing import Any
 
 import pytest
 import torch
-from torch import nn
 from transformers.generation.utils import _speculative_sampling
 
-from specfrontier.decoding import Draft, Pair, Sampling, load_pair
+from specfrontier.decoding import Draft, Sampling, load_pair
 from specfrontier.decoding.verification import verify
+from specfrontier.profiling.overhead import measure_overhead
 from specfrontier.theory.rules import Lossless
 
 V, BLOCK = 152_064, 64
@@ -66,31 +67,6 @@ def test_verification_against_transformers(rejected_at: int | None, least: float
     assert ratio >= least
 
 
-class Forwards:
-    """Seconds inside the forwards of some networks."""
-
-    def __init__(self, *networks: nn.Module) -> None:
-        self.seconds, self.began = 0.0, 0.0
-        for network in networks:
-            network.register_forward_pre_hook(self._begin)
-            network.register_forward_hook(self._end)
-
-    def _begin(self, *_: Any) -> None:
-        self.began = time.perf_counter()
-
-    def _end(self, *_: Any) -> None:
-        self.seconds += time.perf_counter() - self.began
-
-
-def drafter_networks(pair: Pair) -> list[nn.Module]:
-    """What a drafter calls: its network, which for DFlash stops short of the head."""
-    drafter: Any = pair.engine.drafter
-    if hasattr(drafter, "model"):
-        return [drafter.model.network]
-    network = getattr(drafter.network, "network", drafter.network)
-    return [network, drafter.head] if hasattr(drafter, "head") else [network]
-
-
 @pytest.mark.parametrize(
     ("name", "steps", "most"),
     [
@@ -109,27 +85,10 @@ def test_decoder_overhead(name: str, steps: int, most: float, benchmark: Callabl
         pytest.skip("make smollm2 prepares this pair")
     torch.set_num_threads(1)
     pair = load_pair(name, device="cpu")
-    drafter, verifier = Forwards(*drafter_networks(pair)), Forwards(pair.engine.verifier.network)
-    spent = dict.fromkeys(("prefill_s", "draft_s", "verify_s", "accept_s"), 0.0)
-
-    def run() -> None:
-        out = pair.generate(QUESTION, steps=steps, max_new_tokens=48)
-        spent["prefill_s"] += out.prefill_s
-        for part in ("draft_s", "verify_s", "accept_s"):
-            spent[part] += sum(getattr(r, part) for r in out.rounds)
-
-    run()
-    drafter.seconds = verifier.seconds = 0.0
-    spent = dict.fromkeys(spent, 0.0)
-    benchmark.pedantic(run, rounds=3 if name.startswith("smollm2") else 10)
-    whole = spent["draft_s"] + spent["verify_s"] + spent["accept_s"]
-    rest = {
-        "drawing the draft": (spent["draft_s"] - drafter.seconds) / whole,
-        "around the verifier": (spent["verify_s"] + spent["prefill_s"] - verifier.seconds) / whole,
-        "acceptance and bookkeeping": spent["accept_s"] / whole,
-    }
-    share = sum(rest.values())
-    benchmark.extra_info["host share of a round"] = round(share, 4)
-    parts = ", ".join(f"{part} {100 * value:.1f} %" for part, value in rest.items())
-    print(f"\n{name} K={steps}: {100 * share:.1f} % of a round is no forward ({parts})")
-    assert share <= most
+    run = partial(pair.generate, QUESTION, steps=steps, max_new_tokens=48)
+    repeats = 3 if name.startswith("smollm2") else 10
+    overhead = benchmark.pedantic(measure_overhead, args=(pair, [run] * repeats), rounds=1)
+    benchmark.extra_info["host share of a round"] = round(overhead.share, 4)
+    parts = ", ".join(f"{part} {100 * value:.1f} %" for part, value in asdict(overhead).items())
+    print(f"\n{name} K={steps}: {100 * overhead.share:.1f} % of a round is no forward ({parts})")
+    assert overhead.share <= most

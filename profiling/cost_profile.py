@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from math import nan
 from statistics import fmean
 from typing import Any
@@ -20,6 +21,7 @@ from specfrontier.decoding.drafters.base import check_count
 from specfrontier.errors import InputError
 from specfrontier.profile import EffortProfile, Estimate, Profile
 from specfrontier.profiling import costs
+from specfrontier.profiling.overhead import GENERATIONS, Overhead, measure_overhead, with_overhead
 from specfrontier.profiling.profiler import ProfileSettings, device_use, longest_context
 from specfrontier.profiling.provenance import provenance
 from specfrontier.profiling.resampling import spread
@@ -55,7 +57,6 @@ def profile_costs(pair: Pair, task: str, settings: ProfileSettings, *, repeats: 
     contexts = costs.context_nodes(prompt_tokens, settings.max_new_tokens, room)
     rounds, prefills = _run(pair, settings, contexts, repeats)
     verify_costs = costs.time_verifier(pair, sizes, contexts, replace(settings.loop, repeats=repeats))
-    seconds = rounds[["draft_s", "verify_s", "accept_s"]].sum()
     asked = {"n": repeats, "prompt_tokens": prompt_tokens, "random_weights": True, **asdict(settings)}
     profile = Profile(
         pair=pair.name,
@@ -68,7 +69,7 @@ def profile_costs(pair: Pair, task: str, settings: ProfileSettings, *, repeats: 
         verify_costs=tuple(verify_costs),
         verify_cost_fit=costs.verify_cost_fit(verify_costs),
         host_s=spread(rounds["accept_s"]),
-        host_share=float(seconds["accept_s"] / seconds.sum()),
+        host_share=nan,
         prefill_s=spread(prefills),
         autoregressive_s=_verifier_alone(pair, settings, prompt_tokens, repeats),
         prompt_tokens=float(prompt_tokens),
@@ -76,6 +77,7 @@ def profile_costs(pair: Pair, task: str, settings: ProfileSettings, *, repeats: 
         provenance=provenance(pair.file, seed=settings.seed, settings=asked),
         random_weights=True,
     )
+    profile = with_overhead(profile, [_overhead(pair, settings, steps, prompt_tokens) for steps in settings.steps])
     used = device_use(pair, profile, pair.random_prompt(prompt_tokens, settings.seed))
     return replace(profile, provenance={**profile.provenance, "device": used})
 
@@ -140,6 +142,11 @@ def _effort(steps: int, rounds: pd.DataFrame) -> EffortProfile:
         forwards=float(rounds["forwards"].mean()),
         draft_s=spread(rounds["draft_s"]),
     )
+
+
+def _overhead(pair: Pair, settings: ProfileSettings, steps: int, prompt_tokens: int) -> Overhead:
+    seeds = range(settings.seed, settings.seed + GENERATIONS)
+    return measure_overhead(pair, [partial(_generate, pair, settings, steps, prompt_tokens, seed) for seed in seeds])
 
 
 def _verifier_alone(pair: Pair, settings: ProfileSettings, prompt_tokens: int, repeats: int) -> Estimate:

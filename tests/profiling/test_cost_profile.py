@@ -58,6 +58,7 @@ def test_every_cost_is_measured_and_no_distance(folder: Path) -> None:
     assert profile.draft_cost is not None
     assert profile.draft_cost.slope.value > 0
     for effort in profile.efforts:
+        assert 0 < effort.host_share < 1
         assert math.isnan(effort.d_visited.value)
         assert math.isnan(effort.tokens_per_round.value)
     assert math.isnan(profile.output_tokens)
@@ -118,6 +119,7 @@ def test_every_embedded_family_has_costs(name: str) -> None:
     profile = profile_costs(other, "arith", settings, repeats=2, prompt_tokens=8)
     assert profile.draft_cost is None  # one effort makes no line
     assert profile.verify_cost.value > 0
+    assert 0 < profile.host_share < 1
 
 
 def test_a_drafter_that_reads_hidden_states_is_given_them(pair: Pair) -> None:
