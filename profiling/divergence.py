@@ -43,7 +43,11 @@ class Divergence:
 
 
 def divergence(rounds: pd.DataFrame, *, seed: int = 0) -> Divergence:
-    """Estimate from the traced rounds of one configuration, with intervals by a bootstrap over prompts."""
+    """Estimate from the traced rounds of one configuration, with intervals by a bootstrap over their prompts.
+
+    Rounds without a trace are passed over: what they accepted must not meet the positions of others.
+    """
+    rounds = rounds[rounds["tv"].notna()]
     at, tv = positions(rounds), flat(rounds["tv"])
     n_visited, n_block = at.count(), at.count(visited_only=False)
     accepted = rounds["accepted"].to_numpy(np.float64)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
-from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from specfrontier.decoding import Pair
 from specfrontier.decoding.clock import RoundClock
@@ -38,7 +39,7 @@ class ForwardUse:
         name: what was run.
         seconds: its time.
         flops: floating-point operations, counted by torch over matrix products and attention.
-        bytes: of weights and of the cache, each read once: the least that the forward must move.
+        bytes: of weights, each read once a forward, and of a verifier's cache: the least that must be moved.
         bandwidth_share: bytes a second over the copy rate, a fraction.
         matrix_share: flops a second over the matrix rate, a fraction.
     """
@@ -72,20 +73,35 @@ def verifier_use(pair: Pair, rates: DeviceRates, block_size: int, context: int, 
     with torch.inference_mode():
         session.forward(tokens[:context], rows=1)
         session.rollback(0)
-        with FlopCounterMode(display=False) as counter:
+        with count_flops() as counter:
             session.forward(tokens[context:])
     moved = weight_bytes(verifier.network) + _cache_bytes(verifier.network, context)
     return _use(f"verify B={block_size} context={context}", seconds, counter.get_total_flops(), moved, rates)
 
 
 def draft_use(pair: Pair, rates: DeviceRates, name: str, draft: Callable[[], int], seconds: float) -> ForwardUse | None:
-    """One draft; `draft` runs it and returns the forwards that it took. None if the drafter shows no weights."""
+    """One draft; `draft` runs it and returns the forwards that it took. None if the drafter shows no weights.
+
+    Its bytes are those of the weights, once a forward: the keys and values that some families keep of the prefix are
+    not counted, so that the true share of the bandwidth is higher, the more so the longer the prefix.
+    """
     network = _network_of(pair.engine.drafter)
     if network is None:
         return None
-    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+    with torch.inference_mode(), count_flops() as counter:
         forwards = draft()
     return _use(name, seconds, counter.get_total_flops(), forwards * weight_bytes(network), rates)
+
+
+def count_flops() -> FlopCounterMode:
+    """Torch's counter of floating-point operations, taught torch's attention on a CPU, which it passes over."""
+
+    def attention(query: Tensor, key: Tensor, value: Tensor, *_: Any, out_val: Any = None, **__: Any) -> int:
+        return sdpa_flop_count(query.shape, key.shape, value.shape)
+
+    attention._get_raw = True  # type: ignore[attr-defined]
+    on_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    return FlopCounterMode(display=False, custom_mapping={on_cpu: attention})
 
 
 def _network_of(drafter: object) -> nn.Module | None:

@@ -13,11 +13,14 @@ import pytest
 import torch
 
 from specfrontier.decoding import Pair
+from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling import costs, hardware
+from specfrontier.profiling.divergence import divergence
 from specfrontier.profiling.profiler import ProfileSettings, build_profile, profile_pair
 from specfrontier.profiling.run_folder import Tables
 from specfrontier.profiling.store import Store
+from specfrontier.profiling.sweep import sweep
 from specfrontier.schema import CONFIGURATIONS
 
 SETTINGS = ProfileSettings(steps=(1, 2, 4), thresholds=(), block_size=4, max_new_tokens=8)
@@ -66,6 +69,35 @@ def test_distances_are_those_of_the_rounds(profile: Profile) -> None:
     assert all(len(e.tv_by_position) == 3 for e in profile.efforts)
 
 
+def test_rounds_without_a_trace_move_no_distance_and_no_acceptance() -> None:
+    """Ten prompts of thirty were not traced, and kept four tokens a round where the others kept two."""
+    rounds = _tables().rounds
+    rounds = rounds[rounds["config"] == rounds["config"].iloc[0]].reset_index(drop=True)
+    untraced = rounds["problem"].astype(int) < 10
+    mixed = rounds.assign(accepted=np.where(untraced, 4, 2), tv=rounds["tv"].where(~untraced, None))
+    mixed["acceptance"] = rounds["acceptance"].where(~untraced, None)
+    found = divergence(mixed)
+    assert found == divergence(rounds[~untraced])
+    assert found.acceptance.value == pytest.approx(2 / 3)
+    assert {estimate.n for estimate in (found.visited, found.block, found.acceptance, found.tokens_per_round)} == {20}
+    nothing = divergence(mixed[untraced])
+    assert nothing.acceptance.n == 0
+    assert math.isnan(nothing.acceptance.value)
+
+
+@pytest.mark.parametrize(("rule", "anchors"), [("lossless", ()), ("linear:0.5", ("linear:0.5",))])
+def test_problems_without_traces_are_refused(
+    masked_pair: Pair, task: Any, tmp_path: Path, rule: str, anchors: tuple[str, ...]
+) -> None:
+    settings = ProfileSettings((1,), (), 4, 8, anchors=anchors)
+    configurations = settings.configurations(masked_pair.name, task.name)
+    store = Store(tmp_path / "run")
+    sweep(masked_pair, task, task.problems(3), [c for c in configurations if c.rule == rule], store, trace=False)
+    with pytest.raises(InputError, match=r"holds 3 problems .* without traces.*another --out.*without --no-trace"):
+        profile_pair(masked_pair, task, task.problems(4), settings, store)
+    assert len(store.tables().problems) == 3  # it is said before anything is run
+
+
 def test_the_draft_cost_line_is_found_in_spite_of_a_pause(profile: Profile) -> None:
     fit = profile.draft_cost
     assert fit is not None
@@ -103,18 +135,30 @@ def test_a_profile_of_real_models_is_complete_and_survives_saving(masked_pair: P
     assert [e.acceptance_rb.value for e in found.efforts] == pytest.approx(
         [1 - e.d_visited.value for e in found.efforts], abs=1e-5
     )
+    assert all(0 < e.host_share < 1 for e in found.efforts)
+    assert found.host_share == pytest.approx(sum(e.host_share for e in found.efforts) / 2)
     forwards = found.provenance["device"]["forwards"]
     assert {"verify B=4 context=3", "draft K=1", "draft K=2"} <= {use["name"] for use in forwards}
     assert all(0 < use["matrix_share"] < 1 for use in forwards)
 
 
-def test_forward_flops_are_those_of_its_matrix_products(masked_pair: Pair) -> None:
-    rates = hardware.DeviceRates(1e9, 1e9)
-    use = hardware.verifier_use(masked_pair, rates, block_size=3, context=5, seconds=1.0)
+@pytest.mark.parametrize("context", [5, 60])
+def test_forward_flops_are_those_of_its_matrix_products_and_of_its_attention(masked_pair: Pair, context: int) -> None:
+    rates, fed = hardware.DeviceRates(1e9, 1e9), 4
+    use = hardware.verifier_use(masked_pair, rates, block_size=fed - 1, context=context, seconds=1.0)
     # q, k, v, o: 4 x 16 x 16; gate, up, down: 3 x 16 x 32; head: 16 x 24; two operations a weight and token.
-    linear = 2 * 4 * (4 * 16 * 16 + 3 * 16 * 32 + 16 * 24)
-    # Scores and mixing of 4 queries over 9 keys, 16 wide: masked entries count as computed or not, by the kernel.
-    assert linear <= use.flops <= linear + 2 * 2 * 4 * 9 * 16
+    linear = 2 * fed * (4 * 16 * 16 + 3 * 16 * 32 + 16 * 24)
+    # Scores and mixing, 4 B H Tq Tk D: one text, two heads of 8, masked entries computed like the others.
+    assert use.flops == linear + 4 * 1 * 2 * fed * (context + fed) * 8
+
+
+def test_attention_is_counted_with_and_without_a_mask() -> None:
+    """Whichever of torch's ways is taken: the count is that of both products over all keys."""
+    q, k = torch.ones(3, 2, 5, 8), torch.ones(3, 2, 7, 8)
+    for mask in (None, torch.ones(5, 7, dtype=torch.bool)):
+        with torch.inference_mode(), hardware.count_flops() as counter:
+            torch.nn.functional.scaled_dot_product_attention(q, k, k, attn_mask=mask)
+        assert counter.get_total_flops() == 4 * 3 * 2 * 5 * 7 * 8
 
 
 def test_embedding_tables_are_not_read_whole_unless_tied() -> None:
