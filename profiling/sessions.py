@@ -9,6 +9,7 @@ from typing import Any
 
 from specfrontier.decoding.config_table import ConfigTable
 from specfrontier.errors import InputError
+from specfrontier.profiling.load_options import LoadOptions
 
 REMEDY = "give another --out"
 
@@ -58,3 +59,19 @@ def _loading(session: Mapping[str, Any]) -> dict[str, Any]:
         "device map": load.text("device_map", "none"),
         "compile": load.flag("compile"),
     }
+
+
+def load_options_of(sessions: Sequence[Mapping[str, Any]], pair: str) -> LoadOptions:
+    """How the last session of a pair that says so loaded it; the usual way if none does."""
+    for session in reversed(sessions):
+        stated = ConfigTable(session, "the session's provenance", REMEDY)
+        load = stated.table("settings").table("load")
+        if session["pair"]["name"] == pair and load:
+            return LoadOptions(
+                device=load.text("device", "") or None,
+                drafter_device=load.text("drafter_device", "") or None,
+                dtype=load.text("dtype", "") or None,
+                device_map=load.text("device_map", "") or None,
+                compile=load.flag("compile"),
+            )
+    return LoadOptions()

@@ -12,15 +12,27 @@ from specfrontier.profile import Profile
 from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.job import open_job
 from specfrontier.profiling.results import as_predictions, write_measurements
+from specfrontier.profiling.run_folder import read_sessions
+from specfrontier.profiling.sessions import load_options_of
 from specfrontier.profiling.sweep import sweep
+from specfrontier.profiling.tasks.options import TaskOptions
 from specfrontier.simulate import Goal, Point, Recommendation, recommend
 from specfrontier.simulate.grid import points_of
 
 
 def verify(
-    run: Path, profile: Profile, contenders: pd.DataFrame, goal: Goal, *, n: int, pair: str | None = None
+    run: Path,
+    profile: Profile,
+    contenders: pd.DataFrame,
+    goal: Goal,
+    *,
+    n: int,
+    pair: str | None = None,
+    source: TaskOptions = TaskOptions(),  # noqa: B008  (frozen)
 ) -> Recommendation:
     """Measure `contenders` on n problems into `run`, and recommend one of them from what was measured.
+
+    The models are loaded as they were for the run.
 
     Args:
         run: folder of the profile's run; what it has already is not measured again.
@@ -29,6 +41,7 @@ def verify(
         goal: what is asked for.
         n: problems, >= 1.
         pair: path of the pair's file, for one that is not shipped.
+        source: where the task's problems come from, and what scoring may run.
 
     Raises:
         InputError: if n is out of range, there is no such pair or another one was profiled, a contender cannot be
@@ -39,7 +52,16 @@ def verify(
     pair = _profiled(profile, pair)
     seed = int(profile.provenance.get("seed", 0))
     points = points_of(contenders)
-    job = open_job(pair, profile.task, run, n=n, seed=seed, settings={"verify": [p.label for p in points]})
+    job = open_job(
+        pair,
+        profile.task,
+        run,
+        n=n,
+        source=source,
+        load=load_options_of(read_sessions(run), profile.pair),
+        seed=seed,
+        settings={"verify": [p.label for p in points]},
+    )
     wanted = [_configuration(profile, point, seed) for point in points]
     done = sweep(job.pair, job.task, job.problems, wanted, job.store, retry_failed=True)
     if done.failed:

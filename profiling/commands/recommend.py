@@ -11,12 +11,15 @@ from specfrontier.errors import InputError
 from specfrontier.profiling.commands.options import (
     AnchorsOption,
     BlockSizesOption,
+    CodeOption,
+    DataOption,
     JsonOption,
     LeniencyOption,
     RulesOption,
     RunArgument,
     StepsOption,
     ThresholdsOption,
+    UnisolatedOption,
     anchor_rules,
     integers,
     rules,
@@ -63,6 +66,9 @@ def command(
     pair: Annotated[
         str | None, typer.Option("--pair", help="File of the pair to verify, if it is not shipped.")
     ] = None,
+    data: DataOption = None,
+    allow_code_execution: CodeOption = False,
+    allow_unisolated: UnisolatedOption = False,
     steps: StepsOption = None,
     taus: ThresholdsOption = None,
     specs: RulesOption = None,
@@ -84,8 +90,14 @@ def command(
 
     if measured and verify is not None:
         raise InputError("--verify measures what was predicted; leave --measured out")
-    if pair is not None and verify is None:
-        raise InputError("--pair names what --verify measures; give --verify N too")
+    of_verify = {
+        "--pair": pair is not None,
+        "--data": data is not None,
+        "--allow-code-execution": allow_code_execution,
+        "--allow-unisolated": allow_unisolated,
+    }
+    for option in (name for name, given in of_verify.items() if given and verify is None):
+        raise InputError(f"{option} is for what --verify measures; give --verify N too")
     if measured and any(given is not None for given in (predictor, anchors, *wanted, specs, lam)):
         raise InputError(
             "--measured chooses among all that was measured; leave --predictor, --anchors and the grid's options out"
@@ -103,10 +115,12 @@ def command(
     found = recommend(table, goal, problems=problems, accuracy_problems=fitted_on)
     confirmed = None
     if verify is not None:
+        from specfrontier.profiling.tasks.options import TaskOptions
         from specfrontier.profiling.verify import verify as measure_contenders
 
         contenders = table.loc[list(found.contenders)]
-        confirmed = measure_contenders(run, profile, contenders, goal, n=verify, pair=pair)
+        source = TaskOptions(data, allow_code_execution, allow_unisolated)
+        confirmed = measure_contenders(run, profile, contenders, goal, n=verify, pair=pair, source=source)
     _answer(found, confirmed, _contenders(table, found), verify, json=json)
 
 

@@ -99,7 +99,9 @@ def test_the_command_says_when_it_cannot_tell_how_sure_it_is(capsys: pytest.Capt
         (["--verify", "2"], "toy-masked is not a shipped pair; give the path of its file with --pair"),
         (["--verify", "2", "--pair", "arith-masked"], "the profile is of toy-masked"),
         (["--verify", "2", "--pair", "missing.toml"], "no pair file at missing.toml"),
-        (["--pair", "arith-masked"], "give --verify N too"),
+        (["--pair", "arith-masked"], "--pair is for what --verify measures; give --verify N too"),
+        (["--data", "rows.jsonl"], "--data is for what --verify measures"),
+        (["--verify", "2", "--allow-unisolated", "--pair", "toy-masked.toml"], "give --allow-code-execution as well"),
         (["--measured", "--steps", "1"], "leave --predictor, --anchors and the grid's options out"),
         (["--anchors", "linear:0.4"], "at two leniencies or more"),
         (["--anchors", "linear:0.4", "--predictor", "replay"], "is read by the predictor anchored alone"),
@@ -129,3 +131,12 @@ def test_another_token_limit_in_the_folder_changes_no_answer(profiled: Path, toy
     shutil.copytree(profiled, bare, ignore=shutil.ignore_patterns("profile.json"))
     with pytest.raises(InputError, match="holds measurements of several settings"):
         as_predictions(bare)
+
+
+def test_contenders_are_loaded_as_the_run_was(toy_folder: Path, tmp_path: Path) -> None:
+    """In bfloat16, which the folder's other results are in; else it would refuse them."""
+    pair, out = toy_folder / "toy-masked.toml", tmp_path / "run"
+    short = ("--task", "arith", "--steps", "1", "--n", "2", "--max-new-tokens", "6", "--dtype", "bfloat16")
+    assert run("profile", pair, *short, "--out", out).exit_code == 0
+    found = run("recommend", out, *GOAL, "--verify", "2", "--pair", pair)
+    assert found.exit_code == 0, found.output
