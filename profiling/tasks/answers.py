@@ -25,8 +25,8 @@ _POWER = re.compile(r"\^(?:\{\d{1,2}\}|\d)(?!\d)")
 def final_answer(text: str) -> str | None:
     r"""The answer that a solution ends on, cleaned of currency, units, separators and emphasis; None if there is none.
 
-    The last `\boxed{}` that holds something counts; without one, the number after the last `####` or "answer is"; without
-    either, the last number. A box that is never closed (the token limit cut it) is no answer.
+    The last `\boxed{}` that holds something counts; without one, the number after the last `####` or "answer is";
+    without either, the last number. A box that is never closed (the token limit cut it) is no answer.
 
     >>> final_answer(r"\boxed{18}, or rather \boxed{\$200,000}."), final_answer("So he has 18 dollars.")
     ('200000', '18')
