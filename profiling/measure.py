@@ -23,6 +23,7 @@ SETTINGS = (
     "block_size",
     "verification",
     "max_new_tokens",
+    "seed",
 )
 
 
@@ -44,7 +45,8 @@ def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:
             rows.append(_row(settings, groups[settings["config"]], seed))
     rows.sort(key=_order)
     frame = pd.DataFrame(rows, columns=[column.name for column in MEASUREMENTS])
-    return frame.astype({"steps": "Int64", "block_size": "Int64", "max_new_tokens": "Int64", "n": "int64"})
+    absent = dict.fromkeys(("steps", "block_size", "max_new_tokens", "seed"), "Int64")
+    return frame.astype({**absent, "n": "int64"})
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -16,8 +16,8 @@ from typing import Literal
 
 SCHEMA_VERSION = 4
 """2 added `log_likelihood`, and `deviation` and `fitted` to predictions; 3 added `overshoot` to predictions and
-`verification` to measurements; 4 added `max_new_tokens` to measurements, and to predictions that and `task`. What an
-older file lacks reads as missing."""
+`verification` to measurements; 4 added `max_new_tokens` and `seed` to measurements, `task` and `max_new_tokens` to
+predictions. What an older file lacks reads as missing."""
 
 Type = Literal["string", "int64", "float64", "bool", "list<float64>", "list<int64>"]
 
@@ -119,6 +119,7 @@ MEASUREMENTS = (
     Column("block_size", "int64", "B", nullable=True),
     Column("verification", "string", "paper or exact", nullable=True),
     Column("max_new_tokens", "int64", "token limit", nullable=True),
+    Column("seed", "int64", "seed of the configuration", nullable=True),
     Column("n", "int64", "problems measured"),
     *(
         Column(f"{name}{suffix}", "float64", f"{meaning}{what}", nullable=True)

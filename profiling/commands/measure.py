@@ -182,13 +182,16 @@ def _on_ray(
 
 def show(table: pd.DataFrame, failed: Sequence[bool] | None = None) -> None:
     """Print measurements for people, the fastest last; what a configuration measured before it failed is marked."""
+    import pandas as pd
+
     marks = ["" if not each else " (failed)" for each in failed or [False] * len(table)]
+    apart = _told_apart_by(table)
     print_table(
         "Measured",
         ("configuration", "n", "accuracy %", "tokens/s", "latency s", "tokens/round", "acceptance", "agreement"),
         (
             (
-                name(row) + row["mark"],
+                ", ".join([name(row), *(f"{w} {row[c]}" for c, w in apart if not pd.isna(row[c]))]) + row["mark"],
                 row["n"],
                 percent(row["accuracy"], row["accuracy_se"]),
                 f"{number(row['throughput'], 4)} ± {number(row['throughput_se'], 2)}",
@@ -200,6 +203,12 @@ def show(table: pd.DataFrame, failed: Sequence[bool] | None = None) -> None:
             for row in table.assign(mark=marks).sort_values("throughput").to_dict("records")
         ),
     )
+
+
+def _told_apart_by(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """Settings beside effort, rule and block size that differ within the table, and what they are called."""
+    words = {"pair": "pair", "task": "task", "verification": "verification", "max_new_tokens": "limit", "seed": "seed"}
+    return [(column, word) for column, word in words.items() if table[column].dropna().nunique() > 1]
 
 
 def name(row: dict[str, Any]) -> str:

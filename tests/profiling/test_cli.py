@@ -18,6 +18,7 @@ from specfrontier.profiling.commands import measure as measure_command
 from specfrontier.profiling.grid import SweepGrid
 from specfrontier.profiling.scale_out import SweepJob
 from specfrontier.profiling.store import Store
+from specfrontier.schema import MEASUREMENTS
 
 runner = CliRunner()
 
@@ -247,6 +248,17 @@ def test_pairs_are_listed_as_json() -> None:
     result = run("pairs", "--json")
     names = [pair["name"] for pair in json.loads(result.stdout)["pairs"]]
     assert {"arith-masked", "arith-uniform", "arith-ar"} <= set(names)
+
+
+def test_rows_that_differ_in_nothing_else_say_their_seed_and_verification(capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.DataFrame({column.name: [None] * 4 for column in MEASUREMENTS})
+    table = table.assign(mode="speculative", steps=2, rule="lossless", block_size=8, pair="p", n=1)
+    table = table.assign(seed=[0, 0, 1, 1], verification=["paper", "exact"] * 2, throughput=[1.0, 2.0, 3.0, 4.0])
+    measure_command.show(table)
+    shown = " ".join(capsys.readouterr().out.split())
+    for label in ("verification paper, seed 0", "verification exact, seed 1"):
+        assert f"K=2 B=8 lossless, {label}" in shown
+    assert "pair p" not in shown
 
 
 def test_a_measurement_goes_from_grid_to_csv(tmp_path: Path) -> None:
