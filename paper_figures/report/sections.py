@@ -100,7 +100,8 @@ def costs_section(profile: Profile | None) -> Html:
         ),
         ("One token of the verifier alone", _interval(profile.autoregressive_s, 1e3)),
         ("Prefill", _interval(profile.prefill_s, 1e3)),
-        ("Round outside the models", f"{_interval(profile.host_s, 1e3)}, {percent(profile.host_share)} % of it"),
+        ("Deciding and bookkeeping, a round", _interval(profile.host_s, 1e3)),
+        ("Share of a round that is no model's forward", f"{percent(profile.host_share)} %"),
     ]
     return element("div", efforts, table(["Cost", "Milliseconds"], rest))
 

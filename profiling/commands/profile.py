@@ -176,7 +176,8 @@ def show(profile: Profile) -> None:
         f"[{milliseconds(profile.verify_cost.low)}, {milliseconds(profile.verify_cost.high)}]"
     )
     out.print(
-        f"host    {milliseconds(profile.host_s.value)} ms a round, {100 * profile.host_share:.1f} % of it; "
+        f"host    {number(100 * profile.host_share)} % of a round is no model's forward; "
+        f"deciding takes {milliseconds(profile.host_s.value)} ms of it; "
         f"verifier alone {milliseconds(profile.autoregressive_s.value)} ms a token"
     )
     if profile.random_weights:

@@ -70,6 +70,7 @@ def measured(row: dict[str, object], rng: np.random.Generator) -> dict[str, obje
         "log_likelihood": (-0.8 - (1 - agreement), 0.05),
     }  # fmt: skip
     kept = ("config", "pair", "task", "mode", "steps", "threshold", "rule", "block_size", "verification")
+    kept += ("max_new_tokens", "seed")
     out: dict[str, object] = {name: row[name] for name in kept} | {"n": PROBLEMS}
     for name, (value_, se) in values.items():
         out |= {name: value_, f"{name}_se": se, f"{name}_low": value_ - 1.96 * se, f"{name}_high": value_ + 1.96 * se}
@@ -78,7 +79,7 @@ def measured(row: dict[str, object], rng: np.random.Generator) -> dict[str, obje
 
 def predicted(measurements: pd.DataFrame) -> pd.DataFrame:
     rows = measurements[(measurements["mode"] == "speculative") & measurements["rule"].str.match("lossless|linear")]
-    columns = ["pair", "steps", "threshold", "rule", "block_size"]
+    columns = ["pair", "task", "max_new_tokens", "steps", "threshold", "rule", "block_size"]
     out = rows[columns].assign(predictor="equation7", fitted=False)
     rows = rows.assign(deviation=TOKENS * (1 - rows["agreement"]), overshoot=TOKENS * (1 - rows["agreement"]) ** 2)
     for name in (
