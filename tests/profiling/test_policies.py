@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +19,7 @@ from specfrontier.profiling.policies import MeasuredPolicies, PolicySettings, me
 from specfrontier.profiling.policy_table import policy_table
 from specfrontier.profiling.store import Store
 
+ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = PolicySettings(
     steps=(1, 2), leniencies=(0.3,), clips=(4.0,), thresholds=(0.2, 0.6), block_size=4, max_new_tokens=12
 )
@@ -114,6 +116,40 @@ def test_numbers_that_are_not_finite_are_refused_in_one_line(options: list[str],
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_what_the_page_reads_from_its_table_is_in_the_table() -> None:
+    table = pd.read_json(ROOT / "docs" / "data" / "policies" / "schedules.json")
+    page = " ".join((ROOT / "docs" / "simulate.md").read_text(encoding="utf-8").split("## Policies")[1].split())
+    loss, per_round = -100 * table["gain"], table["unit"] == "tokens/round"
+    linear = (table["kind"] == "leniency by position") & (table["measure"] == "TV")
+    clips = (table["kind"] == "leniency by position") & (table["measure"] == "KL")
+    router, slow = table["kind"] == "router", table["gain_high"] < 0
+    same = router & (table["gain"].abs() < 1e-9)
+
+    def between(low: float, high: float, digits: int = 0) -> str:
+        return f"{low:.{digits}f} to {high:.{digits}f} %"
+
+    fewer, slower = loss[linear & per_round], loss[linear & ~per_round]
+    assert f"linear schedules have {between(fewer.min(), fewer.max())} fewer tokens a round" in page
+    assert f"{between(slower.min(), slower.max())} fewer tokens a second than the best of any K" in page
+    assert slow[linear].all()
+    assert not table.loc[linear, "rival"].str.contains(r"linear:0\.\d").any()
+    more = -loss[clips & per_round]
+    assert f"Clips by position have {between(more.min(), more.max(), 1)} more tokens a round" in page
+    assert not slow[clips & per_round].any()
+    assert f"at K = 4 loses {loss[clips & ~per_round].max():.0f} %" in page
+    by_round = loss[table["kind"] == "K by round"]
+    assert f"*K by round*: {between(by_round.min(), by_round.max())} fewer tokens a second" in page
+    assert f"*router*: {same.sum()} of {router.sum()} are as fast" in page
+    assert set(table.loc[same, "rival"]) == {"K=1 clip:32.0"}
+    lost = router & slow
+    assert f"{lost.sum()}, all by prompt length, lose {between(loss[lost].min(), loss[lost].max())}" in page
+    assert table.loc[lost, "policy"].str.startswith("by prompt length").all()
+    assert (router & ~same & ~slow).sum() == 2
+    assert not (table["gain_low"] > 0).any()
+    assert not table["outdone"].any()
+    assert np.allclose(table["deviation"], table["rival_deviation"], atol=1e-9)
 
 
 def test_a_drafter_without_thresholds_is_measured_without_them(ar_pair: Any, task: Any, tmp_path: Path) -> None:
