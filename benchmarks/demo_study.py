@@ -18,7 +18,7 @@ from benchmarks.other_problems import other_problems
 from benchmarks.studies import give, write_scores
 from specfrontier.profile import Profile
 from specfrontier.profiling.parquet import read_frame
-from specfrontier.profiling.results import ANCHORS, evidence_of
+from specfrontier.profiling.predictions import ANCHORS, evidence_of
 from specfrontier.simulate import Grid, ablation, compare, predict
 from specfrontier.simulate.overshoot import Gauge
 from specfrontier.simulate.predictors import Anchored

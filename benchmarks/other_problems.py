@@ -11,7 +11,7 @@ import pandas as pd
 
 from specfrontier.profile import Profile
 from specfrontier.profiling.measure import measure
-from specfrontier.profiling.results import ANCHORS, evidence_of
+from specfrontier.profiling.predictions import ANCHORS, evidence_of
 from specfrontier.profiling.run_folder import Tables, read_run
 from specfrontier.simulate import Grid, compare, predict
 

@@ -16,16 +16,9 @@ from specfrontier.profiling.configuration import Configuration
 from specfrontier.profiling.grid import SweepGrid, default_grid, with_overrides
 from specfrontier.profiling.job import Job, open_job
 from specfrontier.profiling.parts import digest
+from specfrontier.profiling.predictions import ANCHORS, add_accuracy, grid_of, predictions_of
 from specfrontier.profiling.profiler import ProfileSettings, profile_pair
-from specfrontier.profiling.results import (
-    ANCHORS,
-    add_accuracy,
-    grid_of,
-    predictions_of,
-    write_comparison,
-    write_measurements,
-    write_predictions,
-)
+from specfrontier.profiling.results import write_comparison, write_measurements, write_predictions
 from specfrontier.profiling.sweep import sweep
 from specfrontier.simulate import Comparison, compare
 from specfrontier.simulate.grid import predictable

@@ -63,14 +63,14 @@ def command(
     sizes, chosen = integers(block_sizes, "block_size (B)"), rules(specs, lam) or LENIENCIES
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import (
+    from specfrontier.profiling.predictions import (
         ANCHORS,
         PREDICTORS,
         grid_of,
         predictions_of,
         predictions_with_accuracy,
-        write_predictions,
     )
+    from specfrontier.profiling.results import write_predictions
 
     profile = Profile.load(run / "profile.json")
     wanted = names(predictors, "predictor") or PREDICTORS

@@ -85,7 +85,8 @@ def command(
     goal = _goal(min_accuracy, min_agreement, max_latency, speed, quality)
 
     from specfrontier.profile import Profile
-    from specfrontier.profiling.results import as_predictions, grid_of
+    from specfrontier.profiling.predictions import grid_of
+    from specfrontier.profiling.results import as_predictions
     from specfrontier.simulate.recommendation import recommend
 
     if measured and verify is not None:
@@ -128,13 +129,13 @@ def _predicted(
     run: Path, profile: Profile, grid: Grid, goal: Goal, predictor: str | None, anchors: str | None
 ) -> pd.DataFrame:
     """Predictions of the grid, with accuracy if the goal asks for it."""
-    from specfrontier.profiling import results
+    from specfrontier.profiling import predictions
 
-    name = predictor or ("anchored" if anchors is not None else results.closest_predictor(run, profile))
-    held = anchor_rules(anchors, (name,)) or results.ANCHORS
+    name = predictor or ("anchored" if anchors is not None else predictions.closest_predictor(run, profile))
+    held = anchor_rules(anchors, (name,)) or predictions.ANCHORS
     if _asks_accuracy(goal):
-        return results.predictions_with_accuracy(run, profile, grid, (name,), anchors=held)
-    return results.predictions_of(run, profile, grid, (name,), anchors=held)
+        return predictions.predictions_with_accuracy(run, profile, grid, (name,), anchors=held)
+    return predictions.predictions_of(run, profile, grid, (name,), anchors=held)
 
 
 def _asks_accuracy(goal: Goal) -> bool:

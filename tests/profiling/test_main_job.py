@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from specfrontier.profiling import main_job, results
+from specfrontier.profiling import main_job, predictions
 from specfrontier.profiling.job import Job, open_store
 from specfrontier.profiling.store import Store
 
@@ -88,8 +88,8 @@ def test_accuracy_is_fitted_on_what_was_measured_beside_the_grid_too(made: tuple
     job, _ = made
 
     def accuracy_of_new_rule(*others: str) -> list[float]:
-        grid = results.grid_of(job.profile, (*others, "linear:0.3"))
-        table = results.predictions_with_accuracy(job.folder, job.profile, grid, ("anchored",))
+        grid = predictions.grid_of(job.profile, (*others, "linear:0.3"))
+        table = predictions.predictions_with_accuracy(job.folder, job.profile, grid, ("anchored",))
         assert len(table) == len(grid)
         return table.loc[table["rule"] == "linear:0.3", "accuracy"].to_list()
 
@@ -112,9 +112,9 @@ def test_points_that_accuracy_is_fitted_on_leave_the_score(made: tuple[main_job.
     """With lossless points alone to rest on, which all depart alike, measured ones have to serve."""
     job, _ = made
     rules = tuple(job.predictions["rule"].unique())
-    grid = results.grid_of(job.profile, rules)
-    plain = results.predictions_of(job.folder, job.profile, grid, ("replay",))
-    fitted = results.predictions_with_accuracy(job.folder, job.profile, grid, ("replay",))
+    grid = predictions.grid_of(job.profile, rules)
+    plain = predictions.predictions_of(job.folder, job.profile, grid, ("replay",))
+    fitted = predictions.predictions_with_accuracy(job.folder, job.profile, grid, ("replay",))
     assert set(plain.loc[plain["fitted"], "rule"]) == {"lossless"}
     assert fitted["fitted"].sum() > plain["fitted"].sum()
     assert fitted["accuracy"].between(0, 1).all()
@@ -125,7 +125,7 @@ def test_predictions_read_nothing_that_they_are_scored_on(
 ) -> None:
     """The same job predicts the same when the scored configurations are not in its folder."""
     job, _ = made
-    tables = results.read_run(job.folder)
+    tables = predictions.read_run(job.folder)
     held_out = set(tables.configurations.loc[tables.configurations["rule"] == "linear:0.5", "config"])
     assert held_out
     without = replace(
@@ -134,8 +134,8 @@ def test_predictions_read_nothing_that_they_are_scored_on(
         rounds=tables.rounds[~tables.rounds["config"].isin(held_out)],
         problems=tables.problems[~tables.problems["config"].isin(held_out)],
     )
-    monkeypatch.setattr(results, "read_run", lambda _: without)
-    grid = results.grid_of(job.profile, tuple(job.predictions["rule"].unique()))
-    again = results.predictions_of(job.folder, job.profile, grid, main_job.PREDICTORS)
+    monkeypatch.setattr(predictions, "read_run", lambda _: without)
+    grid = predictions.grid_of(job.profile, tuple(job.predictions["rule"].unique()))
+    again = predictions.predictions_of(job.folder, job.profile, grid, main_job.PREDICTORS)
     columns = ["predictor", "steps", "rule", "throughput", "latency", "fitted"]
     assert again[columns].to_dict("records") == job.predictions[columns].to_dict("records")
