@@ -67,7 +67,10 @@ def command(
     lam: LeniencyOption = None,
     block_sizes: BlockSizesOption = None,
     seed_list: Annotated[
-        str | None, typer.Option("--seeds", help="Independent repetitions, such as 0,1,2; 0 by default.")
+        str | None,
+        typer.Option(
+            "--seeds", help="Independent repetitions, such as 0,1,2 (0 by default); the first orders the problems too."
+        ),
     ] = None,
     verifications: Annotated[str | None, typer.Option("--verification", help="paper, exact or both.")] = None,
     modes: Annotated[
