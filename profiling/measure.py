@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,24 @@ def measure(tables: Tables, *, seed: int = 0) -> pd.DataFrame:
         tables: of the run.
         seed: of the bootstrap.
     """
-    problems = tables.problems.merge(_expected_acceptance(tables.rounds), how="left", on=["config", "problem"])
-    groups = dict(tuple(problems.groupby("config", sort=False)))
-    rows = []
-    for settings in tables.configurations.to_dict("records"):
-        if settings["config"] in groups:
-            rows.append(_row(settings, groups[settings["config"]], seed))
+    return measure_pieces([tables], seed=seed)
+
+
+def measure_pieces(pieces: Iterable[Tables], *, seed: int = 0) -> pd.DataFrame:
+    """As `measure`, of a run that comes in pieces of whole configurations."""
+    rows = [row for tables in pieces for row in _rows(tables, seed)]
     rows.sort(key=_order)
     frame = pd.DataFrame(rows, columns=[column.name for column in MEASUREMENTS])
     absent = dict.fromkeys(("steps", "block_size", "max_new_tokens", "seed"), "Int64")
     return frame.astype({**absent, "n": "int64"})
+
+
+def _rows(tables: Tables, seed: int) -> Iterator[dict[str, Any]]:
+    problems = tables.problems.merge(_expected_acceptance(tables.rounds), how="left", on=["config", "problem"])
+    groups = dict(tuple(problems.groupby("config", sort=False)))
+    for settings in tables.configurations.to_dict("records"):
+        if settings["config"] in groups:
+            yield _row(settings, groups[settings["config"]], seed)
 
 
 def _order(row: dict[str, Any]) -> tuple[Any, ...]:

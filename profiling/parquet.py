@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,16 @@ def write_arrow(data: pa.Table, path: Path) -> None:
     """Write atomically: after a crash at any moment `path` holds the old file, or the whole new one."""
     with atomic_path(path) as temporary:
         pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
+
+
+@contextmanager
+def arrow_writer(schema: pa.Schema, path: Path) -> Iterator[pq.ParquetWriter]:
+    """As `write_arrow`, for a table that comes in pieces."""
+    with (
+        atomic_path(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        yield writer
 
 
 def write_frame(table: str, frame: pd.DataFrame, path: Path, provenance: Mapping[str, Any] | None = None) -> None:

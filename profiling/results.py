@@ -12,7 +12,7 @@ import pandas as pd
 from specfrontier.errors import InputError
 from specfrontier.profile import Profile
 from specfrontier.profiling.folders import writable_folder
-from specfrontier.profiling.measure import measure
+from specfrontier.profiling.measure import measure_pieces
 from specfrontier.profiling.parquet import read_frame, read_provenance, write_frame, write_text
 from specfrontier.profiling.predictions import setting_of
 from specfrontier.profiling.store import Store
@@ -23,7 +23,7 @@ from specfrontier.simulate.grid import of_setting, predictable
 
 def write_measurements(store: Store) -> pd.DataFrame:
     """Measure what the store holds, write `measurements.parquet` beside it, and return the table."""
-    table = measure(store.tables())
+    table = measure_pieces(store.by_configuration())
     write_frame("measurements", table, store.folder / "measurements.parquet", {"sessions": store.sessions()})
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from specfrontier.decoding.config_table import read_table
 from specfrontier.errors import InputError
 from specfrontier.profiling import parts
 from specfrontier.profiling.folders import writable_folder
-from specfrontier.profiling.parquet import read_frame, rows_to_arrow, to_frame
+from specfrontier.profiling.parquet import arrow_schema, read_frame, rows_to_arrow, to_frame
 from specfrontier.schema import SCHEMA_VERSION
 
 REMEDY = "delete it and run again"
@@ -62,8 +62,8 @@ def export(folder: Path, out: Path) -> list[Path]:
     return written
 
 
-def arrow_tables(folder: Path) -> dict[str, pa.Table]:
-    """Everything finished in a run.
+def by_configuration(folder: Path) -> Iterator[dict[str, pa.Table]]:
+    """Everything finished in a run, the three tables of one configuration at a time, so that memory holds one.
 
     Raises:
         InputError: if a file is corrupt, or there are parts whose configuration's settings are gone.
@@ -71,8 +71,18 @@ def arrow_tables(folder: Path) -> dict[str, pa.Table]:
     held = [path.name for path in sorted((folder / "parts").iterdir()) if path.is_dir()]  # before their settings
     rows = [read_configuration(path) for path in sorted((folder / "configurations").glob("*.json"))]
     _check_settings(folder, held, {row["config"] for row in rows})
-    problems, rounds = parts.split(parts.read_parts(folder / "parts" / row["config"]) for row in rows)
-    return {"configurations": rows_to_arrow("configurations", rows), "problems": problems, "rounds": rounds}
+    for row in rows:
+        problems, rounds = parts.split([parts.read_parts(folder / "parts" / row["config"])])
+        yield {"configurations": rows_to_arrow("configurations", [row]), "problems": problems, "rounds": rounds}
+
+
+def arrow_tables(folder: Path) -> dict[str, pa.Table]:
+    """All of `by_configuration` together."""
+    found = list(by_configuration(folder))
+    return {
+        name: pa.concat_tables([arrow_schema(name).empty_table(), *(tables[name] for tables in found)])
+        for name in RUN_TABLES
+    }
 
 
 def _check_settings(folder: Path, held: Sequence[str], known: Collection[str]) -> None:

@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specfrontier.profiling import parts
 from specfrontier.profiling.claims import Claims
 from specfrontier.profiling.folders import writable_folder
-from specfrontier.profiling.parquet import metadata, to_frame, write_arrow, write_text
+from specfrontier.profiling.parquet import arrow_schema, arrow_writer, to_frame, write_text
 from specfrontier.profiling.run_folder import (
+    RUN_TABLES,
     Tables,
     arrow_tables,
+    by_configuration,
     check_version,
     export,
     read_configuration,
@@ -119,9 +122,19 @@ class Store:
         for folder in sorted((self.folder / "parts").iterdir()):
             parts.merge_parts(folder)
         provenance = {"sessions": self.sessions()}
-        for name, data in arrow_tables(self.folder).items():
-            data = data.replace_schema_metadata(metadata(name, provenance))
-            write_arrow(data, self.folder / f"{name}.parquet")
+        with ExitStack() as files:
+            writers = {
+                name: files.enter_context(arrow_writer(arrow_schema(name, provenance), self.folder / f"{name}.parquet"))
+                for name in RUN_TABLES
+            }
+            for tables in by_configuration(self.folder):
+                for name, data in tables.items():
+                    writers[name].write_table(data.cast(writers[name].schema))
+
+    def by_configuration(self) -> Iterator[Tables]:
+        """Everything finished so far, a configuration at a time, so that memory holds one."""
+        for tables in by_configuration(self.folder):
+            yield Tables(**{name: to_frame(data, name) for name, data in tables.items()})
 
     def tables(self) -> Tables:
         """Everything finished so far."""

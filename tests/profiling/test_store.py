@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from specfrontier.errors import InputError
 from specfrontier.profiling import parquet, parts
 from specfrontier.profiling.configuration import Configuration
+from specfrontier.profiling.results import write_measurements
 from specfrontier.profiling.store import Store, export, read_run
 from specfrontier.schema import PROBLEMS, ROUNDS, SCHEMA_VERSION, TABLES
 
@@ -64,6 +67,26 @@ def test_what_was_added_is_there_with_the_types_of_the_schema(store: Store) -> N
     assert [*rounds["round"]] == [0, 1, 0, 1]
     assert rounds["tv"].iloc[0].tolist() == [0.25, 0.5]
     assert tables.rounds[tables.rounds["config"] == configuration(steps=2).key]["tv"].isna().all()
+
+
+def test_finishing_and_measuring_hold_two_configurations_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is read and the one before it, of five; whole runs of the paper's size would not fit."""
+    for steps in (3, 4, 5):
+        store.declare([configuration(steps=steps)])
+        store.add(problem_row(configuration(steps=steps).key, "a"), round_rows(1))
+    split, read, most = parts.split, list[weakref.ref[pa.Table]](), list[int]()
+
+    def counted(pieces: Iterable[pa.Table]) -> tuple[pa.Table, pa.Table]:
+        problems, rounds = split(pieces)
+        read.append(weakref.ref(rounds))
+        most.append(sum(table() is not None for table in read))
+        return problems, rounds
+
+    monkeypatch.setattr(parts, "split", counted)
+    store.finish()
+    assert len(write_measurements(store)) == len(most) / 2 == 5
+    assert max(most) == 2
+    assert len(pd.read_parquet(store.folder / "rounds.parquet")) == len(store.tables().rounds) == 8
 
 
 def test_merging_the_parts_changes_nothing_that_is_read(store: Store) -> None:
