@@ -54,6 +54,7 @@ def test_the_line_is_that_of_a_weighted_fit_and_its_ceiling_is_at_most_one() -> 
     assert slopes[2] == 0  # more departure is not credited with better answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "ceiling"), [(20, 0.98), (80, 0.98), (20, 0.7)])
 def test_intervals_of_accuracy_hold_the_truth(n: int, ceiling: float) -> None:
     """Of 200 studies at every departure: at 95 %, fewer than 0.9 has a chance of about 1e-3."""
