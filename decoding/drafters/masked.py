@@ -49,6 +49,10 @@ class Unmasking:
             )
 
 
+EVERYTHING: tuple[slice | Tensor, slice | Tensor] = slice(None), slice(0, 0)
+"""What the last step chooses among the masked positions, and what it leaves."""
+
+
 def fill_canvas(
     logits_of: CanvasLogits,
     canvas: Tensor,
@@ -78,19 +82,22 @@ def fill_canvas(
         logits = without(logits_of(tokens)[positions], mask_id)
         law = sampling.law(logits)
         drawn = draw(law, generator) if on_draws else None
-        # Greedy laws are one-hot, so that every position would look certain: those at temperature 1 tell them apart.
-        scored = sampling.at_temperature(1).law(logits) if sampling.greedy else law
-        score = SCORES[unmasking.order](scored, generator) if drawn is None else _probability(scored, drawn)
-        ranked = score.argsort(descending=True, stable=True)
-        count = plan[step - 1] if plan is not None else _confident(score, effort.threshold, last=step == limit)
-        chosen = ranked[:count]
-        fixed = positions[chosen]
-        tokens[fixed] = draw(law[chosen], generator) if drawn is None else drawn[chosen]
+        if step == limit if plan is None else plan[step - 1] == len(positions):
+            chosen, rest = EVERYTHING  # in whatever order
+        else:
+            # Greedy laws are one-hot, and every position would look certain: those at temperature 1 tell them apart.
+            scored = sampling.at_temperature(1).law(logits) if sampling.greedy else law
+            score = SCORES[unmasking.order](scored, generator) if drawn is None else _probability(scored, drawn)
+            ranked = score.argsort(descending=True, stable=True)
+            count = plan[step - 1] if plan is not None else _confident(score, effort.threshold)
+            chosen, rest = ranked[:count], ranked[count:]
+        fixed, own = positions[chosen], law[chosen]
+        tokens[fixed] = draw(own, generator) if drawn is None else drawn[chosen]
         steps[fixed] = step
         if not sampling.greedy:
             laws = law.new_zeros(len(tokens), law.shape[-1]) if laws is None else laws
-            laws[fixed] = law[chosen]
-        positions = positions[ranked[count:]].sort().values
+            laws[fixed] = own
+        positions = positions[rest].sort().values
     return Draft(tokens, laws, steps, forwards, on_draws)
 
 
@@ -108,9 +115,9 @@ def _probability(law: Tensor, drawn: Tensor) -> Tensor:
     return law.gather(1, drawn[:, None]).squeeze(1)
 
 
-def _confident(score: Tensor, threshold: float | None, last: bool) -> int:
-    """How many positions score above the threshold: at least one, and all of them in the last step."""
-    return len(score) if last or threshold is None else max(1, int((score > threshold).sum()))
+def _confident(score: Tensor, threshold: float | None) -> int:
+    """How many positions score above the threshold, at least one; all of them if there is none."""
+    return len(score) if threshold is None else max(1, int((score > threshold).sum()))
 
 
 class MaskedDrafter:

@@ -19,7 +19,7 @@ def _confidence(law: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _negative_entropy(law: Tensor, generator: torch.Generator) -> Tensor:
-    return -torch.special.entr(law).sum(dim=-1)
+    return (law * law.clamp(min=torch.finfo(law.dtype).tiny).log()).sum(dim=-1)  # half the time of torch's entr
 
 
 def _margin(law: Tensor, generator: torch.Generator) -> Tensor:
